@@ -163,6 +163,23 @@ def text_of(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
     return ast.get_docstring(node, clean=False) or ""
 
 
+MOST_WORDS = 20
+
+
+def first_sentence(text: str) -> str:
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    return re.split(r"(?<=[^.][.!?])(?<!et al\.) ", paragraph)[0]
+
+
+def test_docstrings_open_with_a_short_sentence():
+    """At most twenty words and no semicolon: a reader takes it in at once."""
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    nodes = [(path, x) for path in MODULES for x in ast.walk(tree_of(path))]
+    texts = [(path, first_sentence(text_of(x))) for path, x in nodes if isinstance(x, documented)]
+    found = [(path, x) for path, x in texts if ";" in x or len(x.split()) > MOST_WORDS]
+    assert found == []
+
+
 def test_imports_follow_the_order_of_the_rooms():
     below = {}
     for path in MODULES:

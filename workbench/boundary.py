@@ -75,7 +75,7 @@ def check_fields(record: Any) -> None:
 
 
 def _test(annotation: str, names: dict[str, Any]) -> Test:
-    """What an annotation asks of a value; nothing where it names no class."""
+    """A test that a value has the annotated type. It passes where the annotation names no class."""
     tests = [_one(part, names) for part in _split(annotation, "|")]
     return lambda value: any(test(value) for test in tests)
 

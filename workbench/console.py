@@ -1,4 +1,4 @@
-"""The console that every command prints to: names and labels of tasks come from files, so no text
+"""The console that every command prints to. Names and labels of tasks come from files, so no text
 is taken as rich's markup.
 
 >>> plain_console().print("a task named [/red]")

@@ -112,7 +112,7 @@ def list_sized() -> dict[str, type[Family]]:
 
 
 def describe_family(memory: Memory | MemoryFamily) -> About:
-    """What a catalogue says of a memory; of a product, what it says of both."""
+    """A sentence on a memory for the catalogue. A product has one for each factor."""
     family = memory.family if isinstance(memory, Memory) else memory
     if isinstance(family, Both):
         one, two = describe_family(family.first), describe_family(family.second)

@@ -56,7 +56,7 @@ def check_folder(folder: str | Path, room: int = 0, make: bool = True) -> None:
 
 
 def check_output(path: str | Path) -> None:
-    """Refuse a file that `write_whole` could not write; called before the work begins."""
+    """Refuse a file that `write_whole` could not write. Called before the work begins."""
     path = Path(path)
     try:
         if path.is_dir():
@@ -75,7 +75,7 @@ def check_output(path: str | Path) -> None:
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write a file so that it is there whole or not at all; text as UTF-8."""
+    """Write a file atomically. Text is written as UTF-8."""
     data = content.encode() if isinstance(content, str) else content
     part = None
     try:

@@ -1,5 +1,4 @@
-"""What is asked of plain numbers that are given as arguments; each refusal names the argument and
-its value.
+"""Checks of plain numbers as arguments. Each error names the argument and its value.
 
 >>> whole_number("states", 3)
 3
@@ -45,14 +44,15 @@ LEAST_SECONDS = 0.01
 
 
 def deadline(max_seconds: Any) -> float:
-    """The reading of `time.monotonic` at which a search of so many seconds ends; None: never."""
+    """The reading of `time.monotonic` at which a search of so many seconds ends. None: never."""
     if max_seconds is None:
         return math.inf
     return time.monotonic() + positive_number("max_seconds", max_seconds)
 
 
 def share_of(until: float, searches: int) -> float | None:
-    """The seconds of the first of some searches that divide the time that is left; None: no end."""
+    """The time limit, in seconds, of the first of several searches that share the time left. None:
+    no end."""
     if until == math.inf:
         return None
     return max((until - time.monotonic()) / searches, LEAST_SECONDS)

@@ -62,7 +62,8 @@ def note_ctrl_c() -> Iterator[threading.Event]:
 
 @contextlib.contextmanager
 def until_ctrl_c(found: Sized) -> Iterator[None]:
-    """Within it, Ctrl-C ends the work; if anything was found, the command goes on to show it."""
+    """Let Ctrl-C end the work within this context. If anything was found, the command goes on to
+    show it."""
     try:
         yield
     except KeyboardInterrupt:

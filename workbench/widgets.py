@@ -102,13 +102,13 @@ class Explorer:
             self._busy = False
 
     def announce(self, words: str) -> None:
-        """Say in the first line what is being computed; the rest stays until that is done."""
+        """Say in the first line what is being computed. The rest stays until that is done."""
         _, end, rest = self.text.value.partition("</p>")
         if end:
             self.text.value = f"<p>{escape_html(words)} …</p>{rest}"
 
     def show(self, text: str, figure: Figure | None = None, png: bytes | None = None) -> None:
-        """Put a text (HTML) and a picture on show; `png` is the figure as drawn before."""
+        """Put a text (HTML) and a picture on show. `png` is the figure as drawn before."""
         self.text.value, self.figure = text, figure
         self.image.layout.display = "none" if figure is None else None
         if figure is not None:
@@ -116,7 +116,7 @@ class Explorer:
 
     @property
     def picture(self) -> bytes:
-        """The PNG on show; empty if there is none."""
+        """The PNG on show, empty if there is none."""
         return bytes(self.image.value) if self.figure is not None else b""
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
@@ -181,8 +181,8 @@ def _augmented(P: POMDP, controls: dict[str, Any]) -> POMDP:
 def oracle_explorer(
     P: POMDP, family: str = "B", k: int = 1, drawing: TaskDrawing | None = None
 ) -> Explorer:
-    """The oracle loop of Section 5.2 from the uniform policy: its values, the best deterministic
-    one, and the policy at any iterate.
+    """The oracle loop of Section 5.2 from the uniform policy. It shows the values, the best
+    deterministic one, and the policy at any iterate.
 
     Controls: `family` and `k` of the memory, `step` (the paper's epsilon), `iterate`, as long as
     the run; at its end it stays at the end when the run changes.
@@ -241,8 +241,7 @@ class _Path:
 
 
 def _on_slider(slider: Any, last: int) -> int:
-    """Make a slider as long as what it runs through, and return its place; one that stood at its
-    end stands at the new end."""
+    """Fit a slider to its range, and return its position. A slider at its end stays at the end."""
     place = last if slider.value >= slider.max else min(int(slider.value), last)
     slider.max = max(last, slider.min)
     slider.value = place
@@ -265,8 +264,8 @@ def _best_words(best: MemorylessOptimum | None) -> str:
 
 
 class _LoopFilm:
-    """The values of a loop, and on a grid its policies below: what stays the same from iterate to
-    iterate, and from run to run, is laid out and drawn once, so that sliders can be dragged.
+    """The values of a loop, and below them its policies on a grid. What stays the same from iterate
+    to iterate, and from run to run, is laid out and drawn once, so that sliders can be dragged.
 
     Attributes
     ----------
@@ -282,7 +281,7 @@ class _LoopFilm:
         self._moving: list[Any] = []
 
     def at(self, run: Improvement, n: int, evaluation: Evaluation | None) -> tuple[Figure, bytes]:
-        """The picture of an iterate; the evaluation of its policy is drawn on the grid."""
+        """The picture of an iterate. The evaluation of its policy is drawn on the grid."""
         if self.figure is None or not self._fits(evaluation):
             self._prepare(run, n, evaluation)
         else:

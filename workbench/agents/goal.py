@@ -135,7 +135,7 @@ def _goal_states(P: POMDP, goal: object) -> tuple[Mask, str]:
 
 
 def _named(P: POMDP, goal: object) -> Mask | None:
-    """The states that are, or surely show, a label or its text; None where nothing has it."""
+    """The states that are, or surely show, a label or its text. None where nothing has it."""
     masks = []
     s, o = _find(P.S, goal), _find(P.O, goal)
     if s is not None:

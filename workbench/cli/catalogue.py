@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CatalogueLine:
-    """One thing: its name, a word on it (a definition, a place, a verdict; may be empty), and what
-    it is."""
+    """One entry of a list: its name, a word on it, and what it is. The word is a definition, a
+    place, a verdict, or empty."""
 
     name: str
     word: str
@@ -24,7 +24,7 @@ class CatalogueLine:
 
 
 def tasks() -> list[CatalogueLine]:
-    """The tasks of `pomdps`; the word names the optional extra that one needs."""
+    """The tasks of `pomdps`. The word names the optional extra that one needs."""
     from pomdps import TASKS
 
     return [
@@ -86,7 +86,7 @@ def claims() -> list[CatalogueLine]:
 
 
 def papers() -> list[CatalogueLine]:
-    """The other papers whose results are run again; the word says how their numbers are known."""
+    """Other papers whose results are computed here. The word says how their numbers are known."""
     from proofs.ledger import load
     from proofs.papers import PAPERS
 

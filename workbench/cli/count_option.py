@@ -8,7 +8,7 @@ import typer
 
 
 def whole(text: str) -> int:
-    """Read a whole number, also one written as 1e6; the parser of options that count something.
+    """Read a whole number, also one written as 1e6. The parser of options that count something.
 
     >>> whole("1e6"), whole("30"), whole("2.5e3")
     (1000000, 30, 2500)

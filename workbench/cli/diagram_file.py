@@ -1,4 +1,4 @@
-"""Pictures of a task with a memory, saved to a file: the policy on its grid, or the transition
+"""Save a picture of a task with a memory. It shows the policy on its grid, or the transition
 diagram of Figure 3."""
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _SECONDS = 10
 
 
 def save_diagram(task: str, P: POMDP, memory: Memory | None, path: Path) -> str:
-    """Draw a task with its memory and save the picture; a sentence on which policy it shows."""
+    """Draw a task with its memory, and save the picture. Returns a sentence on which policy it
+    shows."""
     words = ""
 
     def figure() -> Any:

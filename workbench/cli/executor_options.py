@@ -33,7 +33,7 @@ Scheduler = Annotated[
 def chosen_executor(
     name: str | None, workers: int | None, scheduler: str | None, default: str = "threads"
 ) -> Executor:
-    """The executor that the options name; an address alone means a Dask cluster."""
+    """The executor that the options name. An address alone means a Dask cluster."""
     from workbench.executors.executor import make_executor
 
     return make_executor(name or ("dask" if scheduler else default), workers, scheduler)

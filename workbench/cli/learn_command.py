@@ -311,8 +311,8 @@ _SECONDS_FOR_OPTIMUM = 5
 
 
 def _best_reward(tasks: list[POMDP]) -> float | None:
-    """The highest reward per 100 steps of the best deterministic policies, over the memories; None
-    where nobody knows.
+    """The highest reward per 100 time steps of the best deterministic policies, over the memories.
+    None where it is not known.
 
     For each memory it is that of a policy with the best value; rewards per step of tasks that end
     are averaged over episodes.

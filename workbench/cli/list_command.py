@@ -66,7 +66,7 @@ def list_command(
 
 
 def _sheet(section: str, lines: list[CatalogueLine]) -> Sheet:
-    """A section, a row for each thing; a column of words that nothing has is left out."""
+    """A section as a table, with a row for each entry. An empty column of words is left out."""
     from workbench.core.sheet import Column, Sheet
 
     word, text = map(Column, _HEADINGS[section])

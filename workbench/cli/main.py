@@ -43,7 +43,7 @@ class GroupedCommands(TyperGroup):
     """The help of `workbench`: the commands group by group, each with its whole summary."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a list for each group; typer's own is one list, with summaries cut off."""
+        """Write a list for each group. Typer's own is one list, with summaries cut off."""
         width = max(map(len, self.commands))
         for group, names in GROUPS.items():
             with formatter.section(group):
@@ -93,7 +93,7 @@ for name in (name for names in GROUPS.values() for name in names):
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; errors of the workbench become one line and exit status 1, Ctrl-C
+    """Run the command line. Errors of the workbench become one line and exit status 1, Ctrl-C
     130."""
     with note_ctrl_c() as stopped:
         try:

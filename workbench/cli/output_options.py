@@ -11,14 +11,14 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def output_file(path: Path | None) -> Path | None:
-    """Refuse a file that cannot be written; the callback of an option."""
+    """Refuse a file that cannot be written. The callback of an option."""
     if path is not None:
         check_output(path)
     return path
 
 
 def picture_file(path: Path | None) -> Path | None:
-    """Refuse a picture that cannot be written; the callback of an option."""
+    """Refuse a picture that cannot be written. The callback of an option."""
     if path is not None and path.suffix.lower() not in PICTURES:
         raise WorkbenchError(
             f"a picture ends in {', '.join(PICTURES)}, not in {path.suffix or 'nothing'!r}: {path}"

@@ -62,7 +62,7 @@ def kept_answers() -> dict[str, Any]:
 
 
 def checks(answers: dict[str, Any]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Each check by name; it returns what was seen and raises if that is wrong."""
+    """Each check by name. It returns what was seen and raises if that is wrong."""
     yield "versions", _versions
     for name, lemma in answers["lemmas"].items():
         yield f"Lemma {name}", partial(_check_lemma, lemma)

@@ -82,7 +82,7 @@ def show_command(
 
 
 def _facts(rows: list[tuple[str, str]], width: int) -> str:
-    """Names and texts side by side; a long text goes on below itself."""
+    """Names and texts side by side. A long text is wrapped in its column."""
     import textwrap
 
     wide = max(len(name) for name, _ in rows) + 3
@@ -100,7 +100,7 @@ def _facts(rows: list[tuple[str, str]], width: int) -> str:
 
 
 def _outcomes(P: POMDP) -> Sheet | None:
-    """p and omega, row by row, if that is not too long; actions that do the same stand together."""
+    """p and omega, row by row, if that is not too long. Actions that do the same stand together."""
     from workbench.core.sheet import Column, Sheet
     from workbench.text import shown
 

@@ -119,8 +119,8 @@ def _is_of_the_collection(entry: ExplorerEntry) -> bool:
 
 
 def read_solutions(root: Path, number: str = "*") -> dict[str, Any]:
-    """Right and wrong answers to the exercises, by the number of the notebook; some are
-    computed, which takes a while, so one notebook can be asked for."""
+    """Right and wrong answers to the exercises, by the number of the notebook. Some are computed,
+    which takes a while, so one notebook can be asked for."""
     import runpy
 
     from workbench.site.teaching_pages import Solutions

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def whole_name(name: str) -> str:
-    """The name of the only task that has this word in its name; else the name as it is.
+    """The name of the only task that has this word in its name. Else the name as it is.
 
     >>> whole_name("cookie"), whole_name("maze"), whole_name("recall")
     ('hallway_cookie', 'maze', 'recall')

@@ -193,7 +193,7 @@ class Shown:
 
 
 def judge_claims(ids: list[str], jobs: int, console: Any, show: Shown | None = None) -> list[Any]:
-    """Every claim in one of a few processes, with progress; `show` is told of each."""
+    """Run all claims in a few processes, with progress. `show` is told of each."""
     from proofs.ledger import load
     from proofs.report import AGAINST
 
@@ -237,7 +237,8 @@ def judge_claims(ids: list[str], jobs: int, console: Any, show: Shown | None = N
 
 
 def _judge(name: str) -> Any:
-    """In a worker: load the ledger and run one claim; why not, if it needs what is missing."""
+    """In a worker: load the ledger and run one claim. Returns why not, if it needs what is
+    missing."""
     from proofs.ledger import load, run
     from workbench.extras import MissingExtra
 
@@ -374,8 +375,8 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
 
 
 def _recheck(path: Path, console: Any) -> None:
-    """Re-verify every certificate in a file, without the code that found them, and that each claim
-    certifies what it has to."""
+    """Re-verify every certificate in a file, without the code that found them. Check too that each
+    claim certifies what it has to."""
     from proofs.ledger.places import REQUIRED
     from workbench.checker.ledger_file import check_ledger
     from workbench.checker.reader import read_json

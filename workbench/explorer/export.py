@@ -1,5 +1,5 @@
-"""A POMDP as the JSON that the explorer's page reads: labels as text, numbers as exact text, tables
-in compressed rows.
+"""A POMDP as the JSON that the explorer's page reads. Labels and exact numbers are text, and tables
+are compressed rows.
 
 numbers   the distinct numbers, "19/20" for a fraction; everything else refers to their places
 p         ptr[s |A| + a], next, r, prob           omega   ptr[s], o, prob

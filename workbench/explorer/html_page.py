@@ -99,7 +99,7 @@ def explorer_page(entries: Iterable[ExplorerEntry], rewards: Sequence[Sequence[A
 def write_explorer_page(
     entries: Iterable[ExplorerEntry], rewards: Sequence[Sequence[Any]], path: Path
 ) -> int:
-    """Write the page to a file; its size in bytes."""
+    """Write the page to a file, and return its size in bytes."""
     content = explorer_page(entries, rewards).encode()
     write_whole(path, content)
     return len(content)

@@ -33,7 +33,7 @@ def refuse(figure: str, found: Any, call: str) -> NoReturn:
 
 
 def require_result(figure: str, found: Any, attributes: tuple[str, ...], call: str) -> None:
-    """Refuse what has not the attributes of a result; the message names the call that makes one."""
+    """Refuse what has not the attributes of a result. The message names the call that makes one."""
     if not all(hasattr(found, name) for name in attributes):
         refuse(figure, found, call)
 

@@ -108,8 +108,7 @@ class Arrow:
 
 @dataclass
 class Canvas:
-    """A picture of `width` times `height` inches on which nodes and arrows are put; `draw` draws
-    it.
+    """A picture of `width` times `height` inches with nodes and arrows. `draw` draws it.
 
     The strip below `floor` is left to a legend, the one of height `ceiling` at the top to words.
     """
@@ -127,14 +126,13 @@ class Canvas:
     _routes: list[tuple[Arrow, NDArray[np.float64], CanvasBox | None]] = field(default_factory=list)
 
     def node(self, key: Hashable, text: str, x: float, y: float, **look: Any) -> None:
-        """Put a node, a box around its text; `look` goes to the box."""
+        """Add a node: a box around its text. `look` goes to the box."""
         width, height = text_size(text, self.font)
         self.boxes[key] = CanvasBox(x, y, max(width + _PADDING, 0.34), max(height + 0.1, 0.34))
         self._looks.append((key, text, look))
 
     def start(self, key: Hashable) -> None:
-        """Mark a node, put before, with a short arrow from nowhere, as automata have it; labels
-        stay away from it."""
+        """Mark a node as the start with a short arrow, as in automata. Labels stay away from it."""
         box = self.boxes[key]
         left = box.x - box.width / 2
         self._starts.append((left, box.y))
@@ -341,7 +339,7 @@ def _background() -> dict[str, Any]:
 
 
 def _scale(axes: Axes, width: float, height: float) -> float:
-    """How much smaller than its natural size a picture is on these axes; never larger."""
+    """The factor by which a picture is shrunk to fit these axes. It is never enlarged."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     inches = (
@@ -412,8 +410,7 @@ def snake(
     gap: tuple[float, float],
     width: float,
 ) -> list[CanvasRow]:
-    """Put layers side by side, in as many rows as a width asks for, every second row from right to
-    left.
+    """Arrange layers in rows of a given width, every second row from right to left.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Curves over time: learning curves, values of greedy policies, values of the oracle loop; and how
-a memory looks.
+"""Curves over time: learning curves, values of greedy policies, and values of the oracle loop. It
+also holds the style of each memory.
 
 A memory's family gives the colour and the marker, its size the line (1 solid, 2 dashed, beyond
 dotted), so that curves can be told apart in black and white and by people who do not see all
@@ -97,8 +97,7 @@ def learning_curves(
 
 
 def _per_episode(run: Any) -> NDArray[np.float64]:
-    """`[seed, block]`: the reward of the steps of a block for each episode that ended in it; NaN
-    where none did."""
+    """The reward per episode that ended in a block, `[seed, block]`. NaN where none did."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(run.episodes > 0, run.rewards / run.episodes, np.nan)
 
@@ -106,8 +105,8 @@ def _per_episode(run: Any) -> NDArray[np.float64]:
 def _mean_and_half(
     curves: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The mean over the seeds that have a value, and half their standard deviation; NaN where none
-    has one."""
+    """The mean over the seeds with a value, and half their standard deviation. NaN where none has
+    one."""
     known = np.isfinite(curves)
     with np.errstate(invalid="ignore"):
         mean = np.where(known, curves, 0).sum(axis=0) / known.sum(axis=0)
@@ -153,8 +152,8 @@ def greedy_values(
 def greedy_raster(
     ends: Any, values: NDArray[np.float64] | None = None, axes: Axes | None = None
 ) -> Axes:
-    """The value of the greedy policy of many runs: a row for each seed, a column for each
-    checkpoint, 1 dark, 0 white.
+    """The values of many runs' greedy policies as an image. There is a row for each seed and a
+    column for each checkpoint. 1 is dark, 0 white.
 
     Parameters
     ----------
@@ -197,7 +196,7 @@ def oracle_values(
     optimum: float | None = None,
     best: str = "optimum",
 ) -> Axes:
-    """The value of the policy at each iterate of the oracle loop, by memory; `optimum` and `best`
+    """The value of the policy at each iterate of the oracle loop, by memory. `optimum` and `best`
     as in `learning_curves`.
 
     Parameters
@@ -242,7 +241,7 @@ def _axes(axes: Axes | None) -> Axes:
 
 
 def _legend(axes: Axes, new: bool) -> None:
-    """Beside the axes of a new figure; who brings axes places the legend."""
+    """Draw the legend beside the axes of a new figure. Who brings axes places the legend."""
     if new:
         axes.legend(
             loc="upper left",

@@ -1,5 +1,5 @@
-"""Grid tasks with walls, marks and the arrows of a policy: one panel for each memory state that the
-policy reaches."""
+"""Grid tasks with walls, marks and the arrows of a policy. There is one panel for each memory state
+that the policy reaches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Place = Callable[[Label, Label], GridCell | None]
 
 
 class GridDrawing(Protocol):
-    """What `grid_policy` needs of a grid; `pomdps.drawing.Grid` is one."""
+    """The interface of a grid that `grid_policy` needs. `pomdps.drawing.Grid` is one."""
 
     @property
     def signs(self) -> list[tuple[str, GridCell]]:
@@ -66,7 +66,7 @@ class GridDrawing(Protocol):
 
 
 class TaskDrawing(Protocol):
-    """A grid that knows its task; the `drawing` of a record in `pomdps.TASKS` is one."""
+    """A grid that knows its task. The `drawing` of a record in `pomdps.TASKS` is one."""
 
     @property
     def grid(self) -> GridDrawing: ...
@@ -189,7 +189,7 @@ def grid_walk(
 
 
 def draw_walk(axes: Axes, cells: Sequence[GridCell | None]) -> list[Line2D]:
-    """Draw what `grid_walk` puts on a grid that is there already; the lines that were drawn."""
+    """Draw the walk of `grid_walk` on an existing grid. Returns the lines."""
     drawn = []
     places = [(x + 0.5, y + 0.5) for x, y in (cell for cell in cells if cell is not None)]
     if places:
@@ -211,8 +211,8 @@ Ways = dict[tuple[Label, GridCell], float]
 def _rows_by_memory(
     evaluation: Evaluation, place: Place, heading: Callable[[Label], GridCell]
 ) -> dict[Any, dict[GridCell, Ways]]:
-    """For each memory state that is reached, in the order of O, and each cell: how often the policy
-    takes which action there, and looking where.
+    """How often the policy takes each action, for each reached memory state and each cell. Memory
+    states are in the order of O. It also says in which direction the agent looks.
 
     Where visits are not finite, what is seen in a cell counts alike.
     """

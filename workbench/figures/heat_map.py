@@ -1,5 +1,5 @@
-"""Policies and q-values as heat maps: a row for each observation, a column for each action, the
-number in each cell."""
+"""Policies and q-values as heat maps. There is a row for each observation, a column for each
+action, and the number in each cell."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FONT = 8.0
 
 
 def _cell(x: Any) -> str:
-    """A number for a cell: a short fraction or three digits; nothing where it is undefined."""
+    """A number for a cell: a short fraction or three digits. Nothing where it is undefined."""
     return shown(x, digits=3, longest=_SHORT, undefined="", noise=5e-13)
 
 
@@ -69,7 +69,7 @@ def q_table(
     pi: Policy | None = None,
     rows: Sequence[Label] | None = None,
 ) -> Axes:
-    """q(o, a) as a heat map: light is high; hatched where undefined.
+    """The q-values q(o, a) as a heat map: light is high. Undefined cells are hatched.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def q_table(
 
 @dataclass(frozen=True)
 class _Layout:
-    """Labels of rows and columns; whether the table was turned and its column labels stand upright;
-    the room that a cell has in width and the height of the whole, in inches."""
+    """The layout of a table: labels of rows and columns, and sizes in inches. It says whether the
+    table was transposed and its column labels stand upright."""
 
     rows: list[str]
     columns: list[str]
@@ -198,7 +198,7 @@ def _fill(
     limits: tuple[float, float],
     room: float,
 ) -> None:
-    """Colours, numbers, hatches and frames; `room` is the width of a cell in inches."""
+    """Draw colours, numbers, hatches and frames. `room` is the width of a cell in inches."""
     from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 

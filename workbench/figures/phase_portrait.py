@@ -106,7 +106,7 @@ def phase_portrait(
 
 
 def _arrows(plane: PhasePlane, axes: Axes) -> None:
-    """Arrows of one length in the picture; the field's speed differs by orders of magnitude."""
+    """Arrows of one length in the picture. The field's speed differs by orders of magnitude."""
     every = max(1, len(plane.at_x) // _MOST_ARROWS)
     at = slice(every // 2, None, every)
     flow = plane.flow[at, at]

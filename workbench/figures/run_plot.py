@@ -1,5 +1,5 @@
-"""Learning curves in a file: the mean over seeds, and half a standard deviation on either side, as
-in the paper's figures."""
+"""Save learning curves: the mean over seeds with half a standard deviation, as in the paper's
+figures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def save_plot(
     reach: Mapping[str, tuple[float, float]] | None = None,
     by_episode: bool = False,
 ) -> None:
-    """Write the learning curves of several runs to a file; its ending chooses the format.
+    """Save the learning curves of several runs. The file's ending chooses the format.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ def value_dots(
     axes: Axes,
     reach: Mapping[str, tuple[float, float]] | None = None,
 ) -> Axes:
-    """A dot for the last exact value of each seed, in a column for each memory, and a line for each
-    named value; a column without a known value says so.
+    """Dots for the last exact value of each seed, in a column for each memory. There is a line for
+    each named value. A column without a known value says so.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def value_dots(
 
 
 def value_curves(runs: Mapping[str, CheckedRun], lines: Mapping[str, float], axes: Axes) -> Axes:
-    """The exact values of greedy policies during training, by memory: the median over seeds, and
-    from the worst to the best seed.
+    """The exact values of greedy policies during training, by memory. They are shown by the median
+    over seeds, and the range from the worst to the best seed.
 
     Parameters
     ----------

@@ -47,8 +47,7 @@ def _blocks(P: POMDP) -> tuple[str, list[TextBlock], list[TextBlock]] | None:
 
 
 def figure7(P: POMDP) -> str:
-    """The rewards of a sequence task in the style of Figure 7, or the rows of p for any other
-    task."""
+    """The rewards of a sequence task in the style of Figure 7. Any other task has the rows of p."""
     found = _blocks(P)
     if found is None:
         return model_rows(P)

@@ -45,7 +45,7 @@ def _draw_curves(results: Results) -> Figure:
 
 
 def _draw_loops(results: Results) -> Figure:
-    """Above, all values; below, those near the optimum, where the differences are."""
+    """Draw all values above, and those near the optimum below."""
     experiment = results.experiment
     figure = _blank(experiment.columns, 2)
     grid = figure.subplots(2, experiment.columns, squeeze=False, sharex=True, sharey="row")
@@ -68,7 +68,8 @@ def _draw_loops(results: Results) -> Figure:
 
 
 def _draw_greedy(results: Results) -> Figure:
-    """Above, the run of the first seed, as the paper shows one; below, those of all seeds."""
+    """Draw the run of the first seed above, as the paper shows one, and those of all seeds
+    below."""
     from matplotlib.figure import Figure
 
     experiment = results.experiment

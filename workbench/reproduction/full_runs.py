@@ -1,5 +1,4 @@
-"""The record: what the full runs of the learners' figures gave, kept so that nobody has to repeat
-them to judge by them.
+"""The stored results of the full learning runs, so that nobody has to repeat them.
 
 `full_runs.npz` holds, for each method and memory of Figures 2, 3, 4 and 11, the whole number of
 rewards in each block, `rewards[seed, block]`, of the 30 seeds at the figure's length; for Figure 3
@@ -119,8 +118,8 @@ def run_judged(find: FindTask) -> list[Results]:
 
 
 def results_to_judge(results: Results) -> Results:
-    """What the statements of a figure are judged by: the unseen seeds, if the results are those of
-    the record, else the results themselves."""
+    """The results by which the statements of a figure are judged. They are the unseen seeds if the
+    results are those of the record, else the results themselves."""
     if results.experiment.length is None or not is_full(results) or differing_runs(results):
         return results
     return recorded_results(results.experiment.id, judged=True)

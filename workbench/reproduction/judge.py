@@ -119,7 +119,8 @@ class Judgement:
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """The readings that the statement was judged under; one empty word if there are none."""
+        """The readings under which the statement was judged. It is one empty word if there are
+        none."""
         return tuple(dict.fromkeys(f.under for f in self.findings if f.under)) or ("",)
 
     @property
@@ -132,8 +133,8 @@ class Judgement:
         return self.verdict_under(under) == "supported"
 
     def verdict_under(self, under: str, sentence: str | None = None) -> str:
-        """ "supported", "contradicted" or "undecided" under a reading; of one sentence, or of all
-        together."""
+        """ "supported", "contradicted" or "undecided" under a reading. It is the verdict on one
+        sentence, or on all together."""
         found = {
             self.verdict_on(f)
             for f in self.findings
@@ -154,7 +155,7 @@ class Judgement:
         }
 
     def verdict_on(self, finding: Finding) -> str:
-        """The verdict on one finding; a short run decides nothing against it."""
+        """The verdict on one finding. A short run decides nothing against it."""
         found = self.verdicts[finding]
         if self.short is None or found == "supported":
             return found
@@ -529,7 +530,7 @@ def establish(
     memories: Iterable[str] | None = None,
     **changes: Any,
 ) -> Judgement:
-    """Run the experiment of a statement, shortened, and judge the statement by it; nothing is
+    """Run the experiment of a statement, shortened, and judge the statement by it. Nothing is
     stored.
 
     Parameters

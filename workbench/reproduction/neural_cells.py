@@ -87,8 +87,8 @@ def digest_of_settings(figure: NeuralFigure, memory: str) -> str:
 
 
 def _settings(figure: NeuralFigure, memory: str) -> dict[str, Any]:
-    """All that the cells depend on; of the learner only what differs from its defaults, so that a
-    setting that is added later leaves the digest as it is."""
+    """All settings that the cells depend on. Of the learner only those that differ from its
+    defaults count, so that a new setting leaves the digest as it is."""
     learner = figure.learners[memory]
     usual = {one.name: one.default for one in fields(learner)}
     told = {
@@ -100,7 +100,7 @@ def _settings(figure: NeuralFigure, memory: str) -> dict[str, Any]:
 
 
 def read_cells(path: Path = RECORD) -> list[NeuralCell]:
-    """All cells of a record; none if there is no file."""
+    """All cells of a record, or None if there is no file."""
     return [_read_cell(line) for line in _lines(path) if "cell" in line]
 
 
@@ -126,7 +126,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 def cells_by_memory(
     figure: NeuralFigure, cells: Iterable[NeuralCell]
 ) -> dict[str, list[NeuralCell]]:
-    """The cells of a figure with the settings that it has now, by memory and in the order of their
+    """The cells of a figure with its present settings, by memory and in the order of their
     seeds."""
     wanted = {digest_of_settings(figure, memory): memory for memory in figure.learners}
     found: dict[str, dict[int, NeuralCell]] = {memory: {} for memory in figure.learners}
@@ -154,9 +154,9 @@ def _line(content: dict[str, Any]) -> str:
 def missing_cells(
     figure: NeuralFigure, cells: Iterable[NeuralCell], seeds: int
 ) -> list[tuple[str, int]]:
-    """The memories and seeds that a record lacks and that have settings, in the order to run them:
-    ten seeds of every memory, then the others' remaining seeds, then those of the LSTM, which takes
-    ten times as long; seed by seed, so that no memory falls behind."""
+    """The memories and seeds that a record lacks, in the order to run them. First come ten seeds of
+    every memory, then the others' remaining seeds, then those of the LSTM, which takes ten times as
+    long. They go seed by seed, so that no memory falls behind."""
     have = {
         (memory, cell.seed)
         for memory, found in cells_by_memory(figure, cells).items()
@@ -237,7 +237,8 @@ def _known(x: float) -> float | None:
 
 
 def _most_stored(shares: Mapping[Label, float]) -> dict[str, float]:
-    """The four things that are stored most often; of a view of MiniGrid the objects in it.
+    """The four entries that are stored most often. Of a view of MiniGrid they name the objects in
+    it.
 
     >>> red, none = (("wall", "red door open"), ("empty", "empty")), (("empty",),)
     >>> _most_stored({red: 0.5, none: 0.25, (("red door open",),): 0.25})
@@ -260,7 +261,7 @@ def run_item(figure: NeuralFigure, P: POMDP, item: tuple[str, int]) -> NeuralCel
 
 
 def _followed(run: NeuralRun, seed: int) -> Any:
-    """The greedy policy, followed to every place that it gets to; None if that cannot be done."""
+    """The closed loop of the greedy policy, or None if it cannot be followed to every place."""
     if run.says is None:
         return None
     try:
@@ -291,7 +292,7 @@ def by_tenth(run: NeuralRun, by_episode: bool) -> NDArray[np.float64]:
 
 
 def runs_of(figure: NeuralFigure, cells: Mapping[str, Sequence[NeuralCell]]) -> dict[str, Run]:
-    """The curves and exact values of cells, to be drawn; memories without cells are left out."""
+    """The curves and exact values of cells, to be drawn. Memories without cells are left out."""
     every = figure.steps // POINTS
     found = {}
     for memory, own in cells.items():

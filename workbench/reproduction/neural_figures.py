@@ -195,7 +195,7 @@ def _kind(id: str, memory: str) -> type[PPO] | type[DDQN]:
 
 
 def quick_figure(figure: NeuralFigure) -> NeuralFigure:
-    """The same with three seeds of 100 updates, for a first look; never recorded."""
+    """The same figure with three seeds of 100 updates, for a first look. It is never recorded."""
     longest = max(learner.quantum for learner in figure.learners.values())
     return replace(figure, steps=100 * longest, unfinished=(), seeds=(0, 1, 2))
 
@@ -205,8 +205,8 @@ NEURAL_FIGURES = {id: neural_figure(id) for id in _ABOUT}
 
 
 def best_between(task: str, memory: str) -> tuple[float, float]:
-    """Two values between which that of the best deterministic policy of (m, o) with a memory lies,
-    one number twice where it is known.
+    """Bounds on the value of the best deterministic policy of (m, o) with a memory. They are equal
+    where it is known.
 
     The best by history bounds it, and is reached with an LSTM, which sees the history, and with the
     memories in `REACHING`; what no memory allows is allowed with each of them.

@@ -354,8 +354,8 @@ def judge_neural(
 
 
 def earned_at_random(P: POMDP, task: str) -> float:
-    """What uniformly random actions earn, exactly, in episodes cut off at the task's limit:
-    per episode, or per 100 steps in the hallway."""
+    """The exact reward of uniformly random actions in episodes cut off at the task's limit. It is
+    per episode, or per 100 time steps in the hallway."""
     from scipy.sparse import csr_array
 
     nA, n, limit, fade = len(P.A), len(P.S), LIMITS[task], FADES.get(task, 0.0)
@@ -379,9 +379,9 @@ def solved_share(cells: Sequence[NeuralCell], figure: NeuralFigure) -> Estimate:
 def table_rows(
     figure: NeuralFigure, cells: Mapping[str, Sequence[NeuralCell]]
 ) -> list[tuple[str, str, str, str, str, str]]:
-    """A row for each memory: its name, its seeds, what they earn, the share that solved the task,
-    the exact values of the final greedy policies (least, median, most), and their probabilities of
-    success or paces likewise."""
+    """A table row for each memory. It holds its name, its seeds, what they earn, the share that
+    solved the task, the exact values of the final greedy policies (least, median, most), and their
+    probabilities of success or paces likewise."""
     rows = []
     for name in figure.learners:
         own = cells[name]

@@ -132,7 +132,7 @@ def missing_runs(
 def found_settings(
     figure: str, memories: Sequence[str], rows: list[SearchRow]
 ) -> dict[str, Any] | None:
-    """The best candidate of memories that share their settings; None while some were not tried."""
+    """The best candidate of memories that share their settings. None while some were not tried."""
     if any(missing_runs(figure, memory, rows) for memory in memories):
         return None
     scores: dict[str, list[tuple[float, float]]] = defaultdict(list)

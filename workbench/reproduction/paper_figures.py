@@ -63,7 +63,7 @@ def paper_actor_critic(n: int, reading: Reading) -> ActorCritic:
 
 
 def with_readings(experiment: Experiment, readings: Iterable[Reading]) -> Experiment:
-    """The same with only some readings of actor-critic; other methods stay."""
+    """The same with only some readings of actor-critic. Other methods stay."""
     kept = {(reading.update, reading.v) for reading in readings}
     panels = (
         p
@@ -186,7 +186,7 @@ def quick(experiment: Experiment) -> Experiment:
 
 
 def figures_by_name(names: Iterable[str]) -> tuple[Experiment, ...]:
-    """Figures by their names, `fig2` or just `2`, in the order of the paper; all of them if none is
+    """Figures by their names, `fig2` or just `2`, in the order of the paper. All of them if none is
     named.
 
     >>> [figure.place for figure in figures_by_name(["11", "fig2"])]

@@ -76,7 +76,8 @@ def _marked(cell: dict[str, Any], source: str, name: str, solution: bool) -> dic
 
 
 def write_assignments(root: Path, folder: Path) -> int:
-    """Write every notebook with exercises as nbgrader's `source/NAME/NAME.ipynb`; how many."""
+    """Write every notebook with exercises as nbgrader's `source/NAME/NAME.ipynb`. Returns how many
+    there are."""
     check_folder(folder)
     if any(folder.iterdir()):
         raise WorkbenchError(f"{folder} is not empty: name a new folder")

@@ -1,5 +1,5 @@
-"""The site put together: the sources of all pages in a folder of their own, Sphinx on them, and the
-files to download beside them."""
+"""Build the site with Sphinx. The sources of all pages go to a folder of their own, and the files
+to download beside them."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def build_site(
 
 
 def accessible(page: str) -> str:
-    """A page whose side columns have names, by which a screen reader tells them apart, and whose
-    code can be scrolled by keys.
+    """A page made accessible: its side columns have names, and its code can be scrolled by keys. A
+    screen reader tells columns apart by their names.
 
     >>> accessible('<aside class="toc-drawer"><pre>')
     '<aside aria-label="On this page" class="toc-drawer"><pre tabindex="0">'

@@ -29,7 +29,7 @@ _CLOSE = 1e-6
 
 
 def read_census(path: Path) -> pd.DataFrame:
-    """The table of a census; a file that is none is refused by name."""
+    """The table of a census. Another file is refused by name."""
     import pandas as pd
 
     needed = ["task", "source", "states", "observations", "actions", "gamma", "needs_memory"]
@@ -44,8 +44,8 @@ def read_census(path: Path) -> pd.DataFrame:
 
 
 def write_census_page(material: Material, source: Path) -> None:
-    """Write the source of the page and the table to download, in place of the page in `docs`; does
-    nothing if no census is stored."""
+    """Write the census page and its table to download, in place of the page in `docs`. Does nothing
+    if no census is stored."""
     path = material.root / STORED
     if not path.exists():
         return

@@ -1,5 +1,5 @@
-"""The ledger as pages: a table to filter by verdict, paper and section, and a page for each claim
-with its steps, its certificates and the commands that check them again."""
+"""The ledger as pages. A table can be filtered by verdict, paper and section. Each claim has a page
+with its proof steps, its certificates and the commands that check them again."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _formal(claim: dict[str, Any], formal: dict[str, Any], material: Material) -
 
 
 def _kept(text: str) -> str:
-    """A text inside <pre>; an empty line would end the HTML block in Markdown."""
+    """A text inside <pre>. An empty line would end the HTML block in Markdown."""
     return "\n".join(line or "&#32;" for line in escape_html(text).splitlines())
 
 

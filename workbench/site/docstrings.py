@@ -149,7 +149,8 @@ class _Docstring:
             self.out += ["::", "", *("   " + line for line in block), ""]
 
     def _inline(self, text: str) -> str:
-        """Names in backticks as links or literals; bars, stars and underscores as they are."""
+        """Turn names in backticks into links or literals. Bars, stars and underscores are
+        escaped."""
         parts = re.split(r"(`[^`]+`)", text)
         return "".join(self._quoted(p) if i % 2 else _escaped(p) for i, p in enumerate(parts))
 

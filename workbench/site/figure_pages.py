@@ -1,4 +1,4 @@
-"""The figures report as a page: each tabular figure of the paper as it came out here, and the
+"""The figures report as a page. It shows each tabular figure of the paper as computed here, and the
 judgement on every sentence about it."""
 
 from __future__ import annotations

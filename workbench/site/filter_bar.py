@@ -1,5 +1,5 @@
-"""The row of controls above a table: a choice for each thing that the table's rows say of
-themselves, and a field for words. `filters.js` does what they ask."""
+"""The filter controls above a table. There is a choice for each property of the rows, and a field
+for words. `filters.js` does what they ask."""
 
 from __future__ import annotations
 

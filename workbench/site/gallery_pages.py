@@ -1,4 +1,4 @@
-"""The gallery of counterexamples as a page: each task with its table, its picture, what holds for
+"""The gallery of counterexamples as a page. Each task has its table, its picture, what holds for
 it, and the file that proves it."""
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Notebooks on other people's computers: links that open one on Binder or Colab, and the cell that
-installs the workbench on Colab.
+"""Links that open notebooks on Binder or Colab, and the cell that installs the workbench on Colab.
 
 Binder builds what the folder `.binder` of a repository says, whatever host the repository has;
 Colab opens a single file of a repository on GitHub, so that the rest has to be fetched: the judges
@@ -105,8 +104,8 @@ def hosted_links(repository: str, path: str) -> dict[str, str]:
 
 
 def checked_address(repository: str) -> str:
-    """The address of a repository without what a browser adds to it; one that is no https address
-    of a repository is refused.
+    """The address of a repository without the parts that a browser adds. Anything but an https
+    address of a repository is refused.
 
     >>> checked_address("https://github.com/me/lab.git/")
     'https://github.com/me/lab'

@@ -67,8 +67,8 @@ _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", re.DOTALL)
 
 
 def set_formulas(page: str, katex: Katex, report: Callable[[str], None]) -> str:
-    """A page whose formulas between dollar signs are set: those of notebooks stand like this in
-    tables that they show, and on slides.
+    """A page whose formulas between dollar signs are set. Notebooks have them in tables that they
+    show, and slides in their text.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ def embedded_explorer(setting: str) -> str:
 
 
 def notebook_source(text: str, name: str, repository: str = "") -> str:
-    """The notebook that Sphinx reads: as it is, with the explorer, the download and links to where
-    it can be run after its first words; what installs it elsewhere is left out."""
+    """The notebook that Sphinx reads. After its first words come the explorer, the download and
+    links to where it can be run. Cells that install the workbench elsewhere are left out."""
     notebook: dict[str, Any] = without_install_cell(json.loads(text))
     words = f"{{download}}`This notebook <../originals/{name}>`, with its outputs as stored."
     links = hosted_links(repository, f"notebooks/{name}")
@@ -62,7 +62,7 @@ def notebook_source(text: str, name: str, repository: str = "") -> str:
 
 
 def write_notebook_pages(root: Path, source: Path, repository: str = "") -> list[str]:
-    """Write the sources of all notebooks; the names of the pages, in order.
+    """Write the sources of all notebooks. Returns the names of the pages, in order.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""How Sphinx is set up for the site, and what is done to its documents: mathematics as MathML,
-exercises to unfold, words of the glossary as links."""
+"""The Sphinx settings of the site. Mathematics becomes MathML, exercises unfold, and words of the
+glossary become links."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The sheet for instructors: every exercise with an answer that is right, and what is said to
-answers that are nearly so."""
+"""The sheet for instructors: every exercise with a right answer, and the replies to answers that
+are nearly right."""
 
 from __future__ import annotations
 
