@@ -3,6 +3,7 @@ tasks."""
 
 import importlib
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from reference_frontier import best_controller_value
 from strategies import pomdps
 
 from pomdps import recall, t_maze, tiger
-from workbench import figures, frontier
+from workbench import figures, frontier, load_pomdp
 from workbench.core.errors import WorkbenchError, WrongType
 
 F = Fraction
@@ -55,6 +56,19 @@ def test_what_counts_as_equal_does_not_depend_on_the_unit_of_reward(unit):
     assert [x.certified for x in (*found.steps, *found.points)] == [True] * (2 + len(found.points))
     values = [x.value / unit for x in found.steps]
     assert values == pytest.approx([1.3122, 2.6244])
+
+
+@pytest.mark.parametrize(
+    ("file", "values"),
+    [("tiger.95", [-20, -20]), ("4x3.95", [0.4161931, 1.6014313]), ("1d", [0.8139535, 1.1038961])],
+)
+def test_two_nodes_of_published_files_are_closed(file, values):
+    """No history-based bound closes them: both controllers are far below the best history."""
+    P = load_pomdp(Path(__file__).parents[1] / "data" / f"{file}.POMDP")
+    found = frontier(P, 2, [])
+    assert [x.value for x in found.steps] == pytest.approx(values)
+    assert all(x.certified for x in found.steps)
+    assert found.history.lower > values[-1] + 0.1
 
 
 @pytest.mark.slow

@@ -43,11 +43,16 @@ from workbench.optima.symmetry import interchangeable
 from workbench.progress import Waiting
 from workbench.text import counted
 
-_PATIENCE = 64
-"""Nodes that branch and bound spends on bounds from states before it looks whether beliefs are
-few."""
+_PATIENCE, _SMALL_WORK = 64, 200_000
+"""Nodes that branch and bound spends on bounds from states before it looks for help and whether
+beliefs are few; more of them on a small process, until nodes times pairs of a state and an action
+are so many. On the tiger problem with two nodes of memory help takes 40 times as long as the
+search."""
 
 _FEW_BELIEFS = 4_000
+
+_CLOSE_CAP = 1e-6
+"""The gap of a cap, as a share of the value, within which a search need not tell policies apart."""
 
 START_NODES = 300
 """Nodes spent on a good deterministic policy from which to ascend."""
@@ -180,6 +185,13 @@ def _is_large(M: MDP) -> bool:
     return M.shape[0] * M.shape[1] > _LARGE
 
 
+def _is_hard(search: BranchSearch, spent: int, limits: SearchLimits) -> bool:
+    """Whether a search has gone on for so long, or is so near its limit, that help is worth its
+    time."""
+    states, actions = search.M.shape
+    return spent >= max(_PATIENCE, min(_SMALL_WORK / (states * actions), limits.nodes / 2))
+
+
 class Help:
     """Help for a search that is not easy. It may be a cap, policies of smaller memories, and the
     best of some local searches. It is worked out once."""
@@ -237,9 +249,13 @@ class Help:
                 raise KeyboardInterrupt  # it is meant for the whole search, not for this part
 
     def is_met_by(self, value: Any) -> bool:
-        """Whether a value is within the gap of the bounds on history-based policies. Then no other
-        policy could be told to be better."""
-        return self.cap is not None and not self.cap.exact and bool(value >= self.cap.lower)
+        """Whether a value is as good as the bounds on history-based policies can tell. Their gap
+        has to be small."""
+        cap = self.cap
+        if cap is None or cap.exact:
+            return False
+        close = cap.upper - cap.lower <= _CLOSE_CAP * max(abs(cap.upper), abs(cap.lower))
+        return bool(close and value >= cap.lower)
 
     def pass_on(self, search: BranchSearch) -> None:
         """Tell another search the cap that is known."""
@@ -273,10 +289,10 @@ def _run(
                 if time.monotonic() >= until:
                     return search, before, f"stopped after {limits.seconds:g} seconds"
                 # where one bound may take minutes, cheap help comes first
-                if not help_.given and (spent >= _PATIENCE or _is_large(search.M)):
+                if not help_.given and (_is_hard(search, spent, limits) or _is_large(search.M)):
                     help_.give(search)
                     continue
-                if look and spent >= _PATIENCE:
+                if look and _is_hard(search, spent, limits):
                     look = False
                     noise = search.tolerance
                     tighter = _belief_search(search.criterion, noise, exact, _FEW_BELIEFS, until)
