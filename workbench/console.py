@@ -8,19 +8,27 @@ a task named [/red]
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+
+from workbench.text import printable
 
 if TYPE_CHECKING:
     from workbench.core.sheet import Sheet
 
 
+class _PlainConsole(Console):
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*(printable(x) if isinstance(x, str) else x for x in objects), **options)
+
+
 def plain_console(stderr: bool = False) -> Console:
-    """Make a console that prints every text as it is: no markup, no emoji, no colours."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    """Make a console that prints every text as it is: no markup, no emoji, no colours, and control
+    characters as escapes."""
+    return _PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def print_sheet(sheet: Sheet) -> None:
     """Print the table of a result, as wide as the terminal is."""
-    print(sheet.text(shutil.get_terminal_size().columns))
+    print(printable(sheet.text(shutil.get_terminal_size().columns)))

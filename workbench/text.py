@@ -10,12 +10,14 @@ r"""How numbers and labels are written for people: `core.words` and what else re
 | how many | `counted`, `rounded_count` | `3 states`, `20M` |
 | how long | `duration` | `1.6 min` |
 | a long text | `shorten` | `the first characters…` |
+| a text on a terminal | `printable` | `a\x00b` |
 | a text inside HTML | `escape_html` | `&lt;b&gt;` |
 | the name that was meant | `nearest`, `did_you_mean` | ` (did you mean OA1?)` |
 """
 
 from __future__ import annotations
 
+import unicodedata
 from fractions import Fraction
 from typing import Any
 
@@ -41,12 +43,32 @@ __all__ = [
     "duration",
     "escape_html",
     "nearest",
+    "printable",
     "rounded_count",
     "shorten",
     "show",
     "shown",
     "typeset",
 ]
+
+
+def printable(text: str) -> str:
+    r"""The text with control characters written as escapes: names come from files.
+
+    >>> printable("a\0b \x1b[31m\n∅")
+    'a\\x00b \\x1b[31m\n∅'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        x.encode("unicode_escape").decode() if _is_control(x) and x not in "\n\t" else x
+        for x in text
+    )
+
+
+def _is_control(x: str) -> bool:
+    kind = unicodedata.category(x)
+    return x not in "\n\t" and (kind[0] == "C" or kind in ("Zl", "Zp"))
 
 
 def decimal(x: Any) -> str:

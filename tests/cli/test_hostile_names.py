@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench import save_pomdp
+from workbench import QLearning, equilibria, save_pomdp
 from workbench.cli.main import app, main
+from workbench.console import plain_console, print_sheet
 from workbench.core.pomdp import POMDP
 
 NAME = "a [/red] task :smile:"
@@ -78,6 +79,29 @@ def test_a_sweep_of_a_name_with_markup_is_run_listed_and_drawn(task, tmp_path, c
             main(words)
         assert end.value.code in (0, None)
     assert "[red].POMDP" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_control_characters_are_printed_as_escapes(tmp_path, capsys):
+    """A terminal obeys them."""
+    spec = tmp_path / "sweep.toml"
+    spec.write_text('"a\\u0000\\u001b[31mb" = 1\n')
+    with pytest.raises(SystemExit):
+        main(["sweep", str(spec)])
+    assert r"a\x00\x1b[31mb = 1: unknown key" in capsys.readouterr().err
+    P = POMDP.from_functions(
+        name="a\x1b[31m task",
+        A=["\x07"],
+        p=lambda s, a: {("end", 0): 1},
+        omega=lambda s: {"\x1b": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    print_sheet(equilibria(P, QLearning()).sheet())
+    plain_console().print(f"{P.name}: {P.A[0]}")
+    told = capsys.readouterr().out
+    assert told.endswith("a\\x1b[31m task: \\x07\n")
+    assert not {"\x1b", "\x07"} & set(told)
 
 
 def test_every_command_that_takes_a_task_is_tried():

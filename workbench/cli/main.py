@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 import workbench
 from workbench.core.errors import WorkbenchError
 from workbench.progress import note_ctrl_c
+from workbench.text import printable
 
 GROUPS = {
     "Look": ("list", "show", "explore"),
@@ -99,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             app(args=arguments, prog_name="workbench")
         except WorkbenchError as error:
-            print(f"Error: {error}", file=sys.stderr)
+            print(f"Error: {printable(str(error))}", file=sys.stderr)
             sys.exit(1)
         except BaseException:
             if not stopped.is_set():
