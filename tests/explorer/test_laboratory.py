@@ -500,6 +500,13 @@ def test_a_policy_that_makes_no_sense_is_none(js, text):
         ("steps", "1e99"),
         ("exact", "yes"),
         ("with", "B1<script>"),
+        ("step", "0"),
+        ("step", "Infinity"),
+        ("lambda", "1.01"),
+        ("seed", "-1"),
+        ("n", "4001"),
+        ("weights", "constructor"),
+        ("at", "<b>"),
         ("constructor", "x y"),
     ],
 )
@@ -541,6 +548,49 @@ def test_a_task_in_a_link_is_whole_or_none(js):
     assert taken == []
 
 
+def hostile_files():
+    """JSON of a task with one thing replaced by something that the format does not have there."""
+    task = model_json(tasks()["t_maze"])
+    for key in task:
+        for wrong in (None, 1, "<b>", [], [[]], {}, [None], [[None, None]], {"tuple": 1}):
+            if key != "name" and (key, wrong) != ("terminal", []):
+                yield json.dumps({**task, key: wrong})
+
+
+def test_a_file_passes_the_same_check_as_a_link(js):
+    """A task that no link may bring was taken from a file, and errors of the browser's own came."""
+    tried = 0
+    for text in hostile_files():
+        tried += 1
+        said = js(
+            f"(() => {{ try {{ return W.isExport(W.readTask({json.dumps(text)}, 'x.json')); }}"
+            " catch (e) { return e instanceof W.FileError ? e.message : `raw: ${e}`; } })()"
+        )
+        assert said is True or not said.startswith("raw"), (text[:300], said)
+    assert tried > 50
+    twice = model_json(tasks()["t_maze"])
+    twice["gamma"] = "7"
+    refused = js(
+        f"(() => {{ try {{ W.readTask({json.dumps(json.dumps(twice))}, 'x.json'); }}"
+        " catch (e) { return e.message; } })()"
+    )
+    assert refused == "its labels, numbers or rows make no task"
+
+
+def test_numbers_are_written_to_python_in_one_way(js):
+    evil = "__import__('os')"
+    code = js(
+        "W.pythonCode({model: null, code: 'pomdps.recall4()', "
+        f"rewards: [['0.75', '1e3'], ['-2/6', {json.dumps(evil)}]], memory: 'none', "
+        f"pi: [['0.5', '1/2'], [{json.dumps(evil)}, '1/0']], weights: 'visits', "
+        f"lambda: {json.dumps(evil)}, exact: false}})"
+    )
+    assert '[[F("3/4"), 1000], [F("-1/3"), "__import__(\'os\')"]]' in code
+    assert '[0.5, F("1/2")],' in code
+    assert '["__import__(\'os\')", "1/0"],' in code
+    assert "lam=\"__import__('os')\"" in code
+
+
 def test_what_is_no_number_in_a_link_is_no_code_in_the_saved_python(js):
     exported = read(js, json.dumps(model_json(tasks()["t_maze"])), "task.json")
     evil = "1.0); __import__('os').system('x"
@@ -555,7 +605,7 @@ def test_what_is_no_number_in_a_link_is_no_code_in_the_saved_python(js):
 def test_the_python_of_a_file_makes_the_task_again(js):
     P = tasks()["t_maze"]
     exported = read(js, json.dumps(model_json(P)), "task.json")
-    rows = [[f'F("1/{len(P.A)}")'] * len(P.A)] * len(P.O)
+    rows = [[f"1/{len(P.A)}"] * len(P.A)] * len(P.O)
     code = js(
         f"W.pythonCode({{model: {json.dumps(exported)}, code: '', rewards: null, memory: 'none', "
         f"pi: {json.dumps(rows)}, weights: 'visits', lambda: '0', exact: true}})"

@@ -5,7 +5,7 @@
   const $ = (id) => document.getElementById(id);
   const tasks = new Map(data.tasks.map((task) => [task.id, task]));
   const MANY_ROWS = 30; // beyond, the tables show the rows of one memory state
-  const MOST_ITERATES = 4000;
+  const { MOST_ITERATES } = W;
   const MOST_SEARCHED = 100000; // rows times actions times states: beyond, the worker does not look for a good policy either
   const AT_ONCE = 150; // milliseconds that a run may take in the page itself, before a worker goes on with it
   const SPEEDS = { 1: 140, 5: 60, 25: 60 };
@@ -46,10 +46,7 @@
 
   function readHash() {
     const parts = new URLSearchParams(location.hash.slice(1));
-    const within = (text, low, high, otherwise) => {
-      const x = text === null ? NaN : Number(text);
-      return x >= low && x <= high ? x : otherwise;
-    };
+    const said = (name, otherwise) => W.settingFromLink(name, parts.get(name), otherwise), number = (name, otherwise) => Number(said(name, otherwise));
     if (parts.has("file")) {
       const model = W.unpacked(parts.get("file"));
       try { if (model) takeFile(model); } catch (error) { if (!(error instanceof W.FileError)) throw error; } // too large
@@ -57,15 +54,15 @@
     if (tasks.has(parts.get("task"))) state.task = parts.get("task");
     const has = (name) => Object.hasOwn(task().memories, name);
     state.memory = has(parts.get("m")) ? parts.get("m") : has(state.memory) ? state.memory : "none";
-    state.step = within(parts.get("step"), 0.001, 1, state.step);
-    state.lambda = within(parts.get("lambda"), 0, 1, 0);
-    state.weights = ["visits", "discounted"].includes(parts.get("weights")) ? parts.get("weights") : task().weights;
-    state.seed = Math.round(within(parts.get("seed"), 0, 999999, 1));
-    state.at = ["end", "best"].includes(parts.get("at")) ? parts.get("at") : null;
-    state.rewards = task().editable && parts.has("r") ? readRewards(parts.get("r")) : null;
+    state.step = number("step", state.step);
+    state.lambda = number("lambda", 0);
+    state.weights = said("weights", task().weights);
+    state.seed = Math.round(number("seed", 1));
+    state.at = said("at", null);
+    state.rewards = task().editable && parts.has("r") ? W.rewardsFromText(parts.get("r")) : null;
     state.pi = parts.get("pi");
-    state.n = Math.round(within(parts.get("n"), 0, MOST_ITERATES, 0));
-    for (const name of Object.keys(state.extra)) state.extra[name] = W.settingFromLink(name, parts.get(name), defaults[name]);
+    state.n = Math.round(number("n", 0));
+    for (const name of Object.keys(state.extra)) state.extra[name] = said(name, defaults[name]);
     document.documentElement.classList.toggle("embedded", parts.get("embed") === "1");
   }
 
@@ -85,13 +82,6 @@
       weights: endless ? "discounted" : "visits", editable: false, grid: null, memories, model,
     });
     state.file = model;
-  }
-
-  /** A table of 2 to 5 rows and columns from the text of a link, or null. */
-  function readRewards(text) {
-    const rows = text.split(";").map((row) => row.split(","));
-    const square = rows.length >= 2 && rows.length <= 5 && rows.every((row) => row.length === rows.length);
-    return square && rows.flat().every((x) => Number.isFinite(W.parseNumber(x))) ? rows : null;
   }
 
   const task = () => tasks.get(state.task);

@@ -350,10 +350,9 @@
 
   function exportedPython() {
     const { P, loop } = page, exact = whyNoFractions() ? null : exactPolicy();
-    const text = (x) => (x.d === 1n ? `${x.n}` : `F("${x.n}/${x.d}")`), entry = (i) => (exact ? text(exact[i]) : String(loop.pi[i]));
+    const entry = (i) => (exact ? `${exact[i].n}/${exact[i].d}` : String(loop.pi[i]));
     const pi = Array.from({ length: P.nO }, (_, o) => Array.from({ length: P.nA }, (_, a) => entry(o * P.nA + a)));
-    const lambda = exact ? text(W.parseFraction(String(state.lambda))) : String(state.lambda);
-    return W.pythonCode({ model: page.shownTask().model, code: page.shownTask().code, rewards: state.rewards, memory: state.memory, pi, weights: state.weights, lambda, exact: Boolean(exact) });
+    return W.pythonCode({ model: page.shownTask().model, code: page.shownTask().code, rewards: state.rewards, memory: state.memory, pi, weights: state.weights, lambda: String(state.lambda), exact: Boolean(exact) });
   }
 
   Object.assign(W, { exported, exportedPython, chartSvg, chartPng });

@@ -32,6 +32,7 @@ var Workbench = Workbench || {};
   const toBase64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
   const fromBase64 = (text) => new TextDecoder().decode(Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0)));
 
+  const MOST_ITERATES = 4000; // of the loop on the page
   const LONGEST = 24000; // characters that a link may hold of a file
 
   /** A task's export as text for a link; empty if it is too long for one. */
@@ -56,7 +57,7 @@ var Workbench = Workbench || {};
     });
   }
 
-  /** Whether this is a task as the reader exports it: anybody can write a link. */
+  /** Whether this is a task as the reader exports it: anybody can write a link or a file. */
   function isExport({ name, S, O, A, gamma, p, omega, mu, terminal, numbers }) {
     const values = numbers.map(W.parseNumber), discount = W.parseNumber(gamma), n = numbers.length;
     const ends = new Set(terminal), chosen = mu.map(([, i]) => values[i]);
@@ -80,7 +81,10 @@ var Workbench = Workbench || {};
 
   const within = (low, high) => (text) => text.trim() !== "" && Number(text) >= low && Number(text) <= high;
   const flag = (text) => text === "" || text === "1";
+  const oneOf = (...words) => (text) => words.includes(text);
   const LINKED = {
+    step: within(0.001, 1), lambda: within(0, 1), seed: within(0, 999999), n: within(0, MOST_ITERATES),
+    weights: oneOf("visits", "discounted"), at: oneOf("end", "best"),
     exact: flag, portrait: flag, epsilon: within(0, 1), alpha: within(0, 1), lam: within(0, 1),
     lgamma: (text) => text === "" || within(0, 1)(text), lseed: within(0, 2 ** 53), steps: within(1, 1e9),
   };
@@ -92,27 +96,33 @@ var Workbench = Workbench || {};
     return fits(text) ? text : otherwise;
   }
 
+  /** A table of 2 to 5 rows and columns from the text of a link, or null. */
+  function rewardsFromText(text) {
+    const rows = text.split(";").map((row) => row.split(","));
+    const square = rows.length >= 2 && rows.length <= 5 && rows.every((row) => row.length === rows.length);
+    return square && rows.flat().every((x) => Number.isFinite(W.parseNumber(x))) ? rows : null;
+  }
+
   const quoted = (text) => JSON.stringify(text);
-  /** A number of a model as a Python literal; whatever is none becomes a string, never code. */
-  const python = (x) => (/^-?\d+$/.test(x) ? x : /^-?\d+\/\d+$/.test(x) ? `F("${x}")` : Number.isFinite(W.parseNumber(x)) && !/\//.test(x) ? String(W.parseNumber(x)) : quoted(x));
+  /** The text of a number as a Python literal, decimals as floats unless they are exact; whatever is no number becomes a string, never code. */
+  function python(text, exact = false) {
+    const x = exact || !/[.e]/i.test(text) ? W.parseFraction(text) : null;
+    if (x !== null) return x.d === 1n ? `${x.n}` : `F("${x.n}/${x.d}")`;
+    return Number.isFinite(W.parseNumber(text)) ? String(W.parseNumber(text)) : quoted(text);
+  }
 
   /** Python that rebuilds task, memory, policy and values: `code` makes the task of the list, `rewards` is an edited table. */
   function pythonCode({ model, code, rewards, memory, pi, weights, lambda, exact }) {
     const lines = ["from fractions import Fraction as F", ""];
-    if (rewards) lines.push("from workbench.lab.sequences import discounted_sequence_task", `P = discounted_sequence_task([${rewards.map((row) => `[${row.map((x) => pythonReward(x)).join(", ")}]`).join(", ")}])`);
+    if (rewards) lines.push("from workbench.lab.sequences import discounted_sequence_task", `P = discounted_sequence_task([${rewards.map((row) => `[${row.map((x) => python(x, true)).join(", ")}]`).join(", ")}])`);
     else if (code) lines.push("import pomdps", `P = ${code}`);
     else lines.push(...tables(model));
     lines.push("", "from workbench import Policy, augment, evaluate, td_values", `E = augment(P, ${quoted(memory)})`);
-    lines.push(`pi = Policy(E, [`, ...pi.map((row) => `    [${row.join(", ")}],`), "])");
+    lines.push(`pi = Policy(E, [`, ...pi.map((row) => `    [${row.map((x) => python(x, exact)).join(", ")}],`), "])");
     lines.push(`found = evaluate(E, pi, weights=${quoted(weights)}${exact ? ", exact=True" : ""})`);
-    lines.push(`td = td_values(E, pi, lam=${lambda}, weights=${quoted(weights)}${exact ? ", exact=True" : ""})`, "print(found.value)", "print(found.q)", "print(td.q)");
+    lines.push(`td = td_values(E, pi, lam=${python(lambda, exact)}, weights=${quoted(weights)}${exact ? ", exact=True" : ""})`, "print(found.value)", "print(found.q)", "print(td.q)");
     return `${lines.join("\n")}\n`;
   }
-
-  const pythonReward = (text) => {
-    const x = W.parseFraction(text);
-    return x === null ? String(W.parseNumber(text)) : x.d === 1n ? `${x.n}` : `F("${x.n}/${x.d}")`;
-  };
 
   /** A task from a file, as the call that makes it. */
   function tables(model) {
@@ -134,5 +144,5 @@ var Workbench = Workbench || {};
     return lines.map((line) => line.replace("terminal={})", "terminal=())"));
   }
 
-  Object.assign(W, { policyText, policyFromText, packed, unpacked, isExport, settingFromLink, pythonCode });
+  Object.assign(W, { MOST_ITERATES, policyText, policyFromText, packed, unpacked, isExport, settingFromLink, rewardsFromText, pythonCode });
 })(Workbench);

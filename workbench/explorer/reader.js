@@ -375,7 +375,14 @@ var Workbench = Workbench || {};
 
   /** The export of a file's task; FileError says what is wrong, with the line where there is one. */
   function readTask(text, fileName) {
-    return /^\s*[[{]/.test(text) || /\.json$/i.test(fileName) ? readJson(text) : readPomdp(text, fileName.replace(/\.[^.]*$/, ""));
+    let model = null;
+    try {
+      model = /^\s*[[{]/.test(text) || /\.json$/i.test(fileName) ? readJson(text) : readPomdp(text, fileName.replace(/\.[^.]*$/, ""));
+    } catch (error) {
+      if (error instanceof FileError) throw error; // others: lists and texts are not where the format has them
+    }
+    if (!model || !W.isExport(model)) throw new FileError("its labels, numbers or rows make no task");
+    return model;
   }
 
   Object.assign(W, { FileError, readTask, MOST_FILE_STATES });
