@@ -186,8 +186,7 @@ def _is_large(M: MDP) -> bool:
 
 
 def _is_hard(search: BranchSearch, spent: int, limits: SearchLimits) -> bool:
-    """Whether a search has gone on for so long, or is so near its limit, that help is worth its
-    time."""
+    """Whether a search is long enough, or near enough to its limit, to be worth help."""
     states, actions = search.M.shape
     return spent >= max(_PATIENCE, min(_SMALL_WORK / (states * actions), limits.nodes / 2))
 
