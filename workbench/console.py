@@ -24,8 +24,8 @@ class _PlainConsole(Console):
 
 
 def plain_console(stderr: bool = False) -> Console:
-    """Make a console that prints every text as it is: no markup, no emoji, no colours, and control
-    characters as escapes."""
+    """Make a console that prints every text as it is. It knows no markup, no emoji and no colours,
+    and escapes control characters."""
     return _PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
