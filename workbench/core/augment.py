@@ -26,6 +26,7 @@ from workbench.core.build import ask
 from workbench.core.errors import TooLarge, WrongType
 from workbench.core.families import attach
 from workbench.core.footprint import least_size, most_outcomes, outcomes_by_state, refuse_if_larger
+from workbench.core.kernels import read_only
 from workbench.core.memory import IndexStep, Memory, MemoryFamily, check_distribution
 from workbench.core.numbers import Number, Numbers, frozen
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
@@ -264,10 +265,7 @@ def _walk_rule(
             codes,
             n,
             first,
-            np.ascontiguousarray(after),
-            P.p.row_ptr,
-            P.p.s_next,
-            P.omega.row_ptr,
+            *map(read_only, (after, P.p.row_ptr, P.p.s_next, P.omega.row_ptr)),
             owner,
             nM,
             dense,

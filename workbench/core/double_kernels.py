@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.kernels import compile_kernel, inline_kernel
+from workbench.core.kernels import compile_kernel, compile_reader, inline_kernel
 
 UNIT = 2.0**-53
 _ROUNDING = 2.0**-102
@@ -181,7 +181,7 @@ def leaving(indptr, P, cut, out, gamma, leave):
         leave[0, i], leave[1, i] = add(hi, lo, rest, rest_lo)
 
 
-@compile_kernel
+@compile_reader
 def weighted_sum(w, x, x_error, given):
     """The sum of w_i x_i, and a bound on its error. x is off by at most `x_error`, and w is given
     in both parts."""

@@ -122,7 +122,7 @@ class Chooser:
         q = np.where(np.isnan(found.q), -np.inf, found.q)
         tau = np.empty(len(q), dtype=np.int64)
         is_open = np.empty(len(q), dtype=np.uint8)
-        kernels.choose_greedy(q, reach, 1.0, alike, before, tau, is_open)
+        kernels.choose_greedy(np.ascontiguousarray(q), reach, 1.0, alike, before, tau, is_open)
         return tau, is_open > 0
 
     def tied(self, found: Look, rows: Actions, twin: Actions) -> tuple[Mask, Mask]:

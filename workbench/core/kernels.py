@@ -22,12 +22,14 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numba import config as _numba_config
 from numba import njit
+from numpy.typing import NDArray
 
 _config: Any = _numba_config
 
@@ -50,6 +52,25 @@ def compile_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function at its first call. It runs without the interpreter lock and is kept on
     disk."""
     return _keep(function, {"nogil": True})
+
+
+def compile_reader(function: Callable[..., Any]) -> Any:
+    """Compile a function that writes to no argument. It is compiled once for arrays that may be
+    written and arrays that may not, and for every order of their entries."""
+    kernel = compile_kernel(function)
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return kernel(*(read_only(x) if isinstance(x, np.ndarray) else x for x in arguments))
+
+    return call
+
+
+def read_only(array: Any) -> NDArray[Any]:
+    """The array as kernels take what they only read: in C's order, and not to be written."""
+    view = np.ascontiguousarray(array)[...]
+    view.flags.writeable = False
+    return view
 
 
 def inline_kernel(function: Callable[..., Any]) -> Any:

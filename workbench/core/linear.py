@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from workbench.core import double_kernels as double
 from workbench.core.errors import NotSolved
+from workbench.core.kernels import read_only
 from workbench.core.linear_kernels import (
     bicgstab,
     eliminate,
@@ -110,7 +111,7 @@ class LinearSystem:
         found, bound = np.empty(self.n), np.empty(self.n)
         kernel = double.residual_backward if transposed else double.residual_forward
         tables = self.indptr, self.indices, self.P, self.gamma, self.leave
-        kernel(*tables, b, x, self.given, found, bound)
+        kernel(*map(read_only, (*tables, b, x, self.given)), found, bound)
         return found, bound
 
     def solve(self, b: Floats, transposed: bool = False) -> Solution:
@@ -155,7 +156,8 @@ def solve(P: sp.csr_array, gamma: float, b: Floats, transposed: bool = False) ->
     rest = np.maximum(1 - gamma * (np.longdouble(sums[0]) + sums[1]), 0)
     leave = np.stack([rest.astype(float), (rest - rest.astype(float)).astype(float)])
     none = np.zeros(n)
-    system = LinearSystem(P.indptr, P.indices, entries, np.array([gamma, 0.0]), leave, none)
+    rows = P.indptr.astype(np.int64), P.indices.astype(np.int32)
+    system = LinearSystem(*rows, entries, np.array([gamma, 0.0]), leave, none)
     found = system.solve(sides, transposed)
     if not np.isfinite(found.error).all():
         raise NotSolved(refusal(n))
@@ -331,7 +333,7 @@ class _Krylov(_Solver):
             Q = sp.csr_array(Q.T)
         else:
             indices, indptr = system.n - 1 - Q.indices[::-1], len(Q.data) - Q.indptr[::-1]
-            Q = sp.csr_array((Q.data[::-1], indices, indptr), shape=Q.shape)
+            Q = sp.csr_array((Q.data[::-1].copy(), indices, indptr), shape=Q.shape)
         rows = own_rows(Q.indptr)
         stays = Q.indices == rows
         loops = np.bincount(rows[stays], Q.data[stays], minlength=system.n)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.kernels import compile_kernel, inline_kernel
+from workbench.core.kernels import compile_kernel, compile_reader, inline_kernel
 
 _SPREAD = np.uint64(11400714819323198485)
 """2^64 divided by the golden ratio: multiplied by it, numbers that lie close get far apart."""
@@ -107,7 +107,7 @@ def walk(first, last, successors, starts):
     return queue[:size].copy()
 
 
-@compile_kernel
+@compile_reader
 def reachable(indptr, indices, starts):
     """The mask of the nodes that can be reached from some nodes, themselves included."""
     mask = np.zeros(len(indptr) - 1, dtype=np.bool_)
@@ -116,7 +116,7 @@ def reachable(indptr, indices, starts):
     return mask
 
 
-@compile_kernel
+@compile_reader
 def first_to_reach(indptr, indices, starts):
     """For each node, the index in `starts` of the first node that reaches it, or -1."""
     found = np.full(len(indptr) - 1, -1, dtype=np.int64)
@@ -138,7 +138,7 @@ def first_to_reach(indptr, indices, starts):
     return found
 
 
-@compile_kernel
+@compile_reader
 def reverse_edges(indptr, indices):
     """The graph with every edge turned round, in compressed rows."""
     n = len(indptr) - 1
@@ -157,7 +157,7 @@ def reverse_edges(indptr, indices):
     return turned_ptr, turned
 
 
-@compile_kernel
+@compile_reader
 def strong_components(indptr, indices):
     """How many strongly connected components there are, and the component of each node (Tarjan
     1972, without recursion).

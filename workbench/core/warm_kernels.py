@@ -13,7 +13,7 @@ from workbench.core.kernels import compile_kernel
 from workbench.core.linear_kernels import bicgstab
 from workbench.core.oracle_kernels import FEWEST_VISITS
 
-_AIM, _ITERATIONS = 1e-13, 400
+_AIM, _ITERATIONS = 1e-13, np.int64(400)
 """Residuals that solutions aim at, as a share of the solution, and iterations on the way there."""
 
 _ENOUGH, _POOR = 1e-9, 1e-6
