@@ -197,8 +197,7 @@ def test_the_environment_is_left_as_it_was():
     [
         (toys.Scattered, "starts="),
         (toys.Worldly, "global generator"),
-        (toys.Own, "random generator of its own"),
-        (toys.Hoarder, "random generator of its own"),
+        (toys.Tupled, "a tuple that holds a random generator"),
         (toys.Floating, "infinitely many values"),
         (toys.Forgetful, "second time"),
         (toys.Pushed, "cannot be listed"),
@@ -211,9 +210,21 @@ def test_what_cannot_be_enumerated_is_refused(env, said):
         from_gymnasium(env())
 
 
-def test_a_generator_kept_from_earlier_is_refused_when_it_is_used():
+@pytest.mark.parametrize("kind", list(toys.OWN_DRAWS))
+def test_generators_of_its_own_are_driven_however_deep(kind):
+    P = from_gymnasium(toys.Own(kind))
+    assert P.p(2, 0) == {(1, 0): Fraction(1, 3), (3, 0): Fraction(2, 3)}
+    assert len(P.S) == 5
+
+
+def test_a_generator_kept_from_the_reset_is_driven():
+    P = from_gymnasium(toys.Hoarder())
+    assert P.p(2, 0) == {(1, 0): Fraction(1, 2), (3, 0): Fraction(1, 2)}
+
+
+def test_a_generator_that_cannot_be_found_is_refused_when_it_is_used():
     with pytest.raises(CannotEnumerate, match="kept from an earlier"):
-        from_gymnasium(toys.Hoarder(), state=["x"])
+        from_gymnasium(toys.Hidden())
 
 
 def test_functions_may_return_what_cannot_be_hashed():

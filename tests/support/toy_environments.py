@@ -74,12 +74,53 @@ class Worldly(Line):
         return self.x, 0.0, self.x in (0, 4), False, {}
 
 
+class Holder:
+    """Something that an environment is made of."""
+
+
+OWN_DRAWS = {
+    "Generator": (np.random.default_rng, lambda rng: rng.integers(3)),
+    "RandomState": (np.random.RandomState, lambda rng: rng.randint(0, 3)),
+    "Random": (random.Random, lambda rng: rng.randint(0, 2)),
+    "Random.sample": (random.Random, lambda rng: rng.sample([2, 1, 0], 2)[0]),
+    "Random.choice": (random.Random, lambda rng: int(rng.choice("001") == "0")),
+}
+
+
 class Own(Line):
-    """Has a generator of its own."""
+    """Slips with a generator of its own, which a thing in a list has."""
+
+    def __init__(self, kind):
+        super().__init__()
+        make, self.draw = OWN_DRAWS[kind]
+        self.things = [Holder()]
+        self.things[0].rng = make(0)
+
+    def step(self, action):
+        self.x += 1 if self.draw(self.things[0].rng) else -1
+        return self.x, 0.0, self.x in (0, 4), False, {}
+
+
+class Tupled(Line):
+    """Has a generator in a tuple."""
 
     def __init__(self):
         super().__init__()
-        self.rng = np.random.default_rng(0)
+        self.things = (np.random.default_rng(0),)
+
+
+class Hidden(Line):
+    """Keeps the generator of its reset where nobody sees it."""
+
+    def reset(self, **keywords):
+        found = super().reset(**keywords)
+        rng = self.np_random
+        self.draw = lambda: rng.integers(2)
+        return found
+
+    def step(self, action):
+        self.x += 1 if self.draw() else -1
+        return self.x, 0.0, self.x in (0, 4), False, {}
 
 
 class Hoarder(Line):

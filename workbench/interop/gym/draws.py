@@ -6,7 +6,8 @@ Generator, but each draw is a fork: the first run takes the first branch everywh
 the next branch at the last fork, and so on through the whole tree. A run's probability is the
 product of the probabilities of its branches.
 
-    integers, choice, shuffle, permutation   a fork over the finitely many results
+    integers, choice, shuffle, permutation   a fork over the finitely many results (and what
+                             `random.Random` and numpy's `RandomState` call them)
     random, uniform          a number that is not fixed until it is compared: u < 1/4 is a fork with
                              probabilities 1/4 and 3/4, after which u is uniform on that side
 
@@ -26,6 +27,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -104,7 +106,7 @@ class Branches:
             raise CannotEnumerate(
                 "the environment draws from a generator, or asks about a random number, that it "
                 "kept from an earlier reset or "
-                "step; only draws from env.np_random at the time can be enumerated"
+                "step; keep generators among the attributes of the environment"
             )
         if len(weights) > MOST_BRANCHES:
             raise CannotEnumerate(
@@ -151,7 +153,7 @@ class Draws:
     """What stands in for `env.np_random`."""
 
     def __init__(self, branches: Branches):
-        self._branches = branches
+        self.branches = branches
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Draws:
         return self  # a copy of an environment goes on with the same run
@@ -186,7 +188,7 @@ class Draws:
             )
         weights = [Fraction(1, width)] * width
         return self._sized(
-            size, lambda: np.dtype(dtype).type(first + self._branches.draw(weights, what)), dtype
+            size, lambda: np.dtype(dtype).type(first + self.branches.draw(weights, what)), dtype
         )
 
     def choice(
@@ -210,14 +212,14 @@ class Draws:
         if size is None:
             alike = _alike(items, live)
             shares = [sum((weights[i] for i in group), Fraction(0)) / total for group in alike]
-            return items[alike[self._branches.draw(shares, what)][0]]
+            return items[alike[self.branches.draw(shares, what)][0]]
         count = int(np.prod(size))
         chosen = []
         for _ in range(count):
             if not live:
                 raise ValueError("choice() without replacement from too few items")
             left = sum((weights[i] for i in live), Fraction(0))
-            j = self._branches.draw([weights[i] / left for i in live], what)
+            j = self.branches.draw([weights[i] / left for i in live], what)
             chosen.append(live[j] if replace else live.pop(j))
         return items[np.array(chosen, dtype=np.int64).reshape(size)]
 
@@ -233,20 +235,20 @@ class Draws:
             x[:] = [x[i] for i in order]
 
     def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
-        return self._sized(size, lambda: Uniform(_Unit(self._branches)), object)
+        return self._sized(size, lambda: Uniform(_Unit(self.branches)), object)
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         if np.ndim(low) or np.ndim(high):
             raise CannotEnumerate("uniform() with arrays of bounds cannot be enumerated")
         a, b = read_number(low), read_number(high)
-        return self._sized(size, lambda: Uniform(_Unit(self._branches), b - a, a), object)
+        return self._sized(size, lambda: Uniform(_Unit(self.branches), b - a, a), object)
 
     def _order(self, n: int) -> list[int]:
         left, order = list(range(n)), []
         while left:
             order.append(
                 left.pop(
-                    self._branches.draw(
+                    self.branches.draw(
                         [Fraction(1, len(left))] * len(left), f"an order of {n} items"
                     )
                 )
@@ -261,6 +263,46 @@ class Draws:
         for place in itertools.product(*map(range, shape)):
             array[place] = draw()
         return array
+
+
+class StateDraws(Draws):
+    """What stands in for a `numpy.random.RandomState`."""
+
+    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64) -> Any:
+        return self.integers(low, high, size, dtype)
+
+    def random_sample(self, size: Any = None) -> Any:
+        return self.random(size)
+
+    def rand(self, *shape: int) -> Any:
+        return self.random(shape or None)
+
+
+class PlainDraws(Draws):
+    """What stands in for a `random.Random`."""
+
+    def randrange(self, start: Any, stop: Any = None, step: int = 1) -> int:
+        values = range(start) if stop is None else range(start, stop, step)
+        return values[int(self.integers(len(values)))]
+
+    def randint(self, a: Any, b: Any) -> int:
+        return self.randrange(a, b + 1)
+
+    def choice(self, seq: Any) -> Any:  # type: ignore[override]
+        return seq[self.randrange(len(seq))]
+
+    def sample(self, population: Any, k: int) -> list[Any]:
+        places = super().choice(len(population), k, replace=False)
+        return [population[int(i)] for i in places]
+
+
+def stand_in(generator: Any, draws: Draws) -> Draws | None:
+    """What takes the place of a random generator in one run; None for what is no generator."""
+    if isinstance(generator, StateDraws | np.random.RandomState):
+        return StateDraws(draws.branches)
+    if isinstance(generator, PlainDraws | random.Random):
+        return PlainDraws(draws.branches)
+    return draws if isinstance(generator, Draws | np.random.Generator) else None
 
 
 class _Unit:

@@ -71,8 +71,9 @@ def from_gymnasium(
 ) -> POMDP:
     """Explore a finite Gymnasium environment into an exact POMDP.
 
-    The environment itself is left as it is; copies of it are run. Draws from `env.np_random` are
-    enumerated; what cannot be enumerated is refused with `CannotEnumerate`. Step limits of wrappers
+    The environment itself is left as it is; copies of it are run. Draws from `env.np_random` and
+    from every random generator among its attributes, however deep, are enumerated; what cannot be
+    enumerated is refused with `CannotEnumerate`. Step limits of wrappers
     are taken off; see `step_limit`.
 
     Parameters
@@ -366,7 +367,7 @@ class _Exploration(_Walk):
 
     def _reset(self, keywords: dict[str, Any], draws: Any) -> tuple[Any, Any]:
         env = self.source.copy(self.source.env)
-        env.unwrapped.np_random = draws
+        self.source.take_draws(env, draws)
         with _nothing_drawn_elsewhere() if not self.nodes else nullcontext():
             obs, _ = env.reset(**keywords)
         return env, obs
@@ -391,7 +392,7 @@ class _Exploration(_Walk):
         if second != row:
             raise CannotEnumerate(
                 f"action {show(action)} from {show(self.source.state(env))} gave other results "
-                "when it was run a second time: something besides env.np_random is random, or "
+                "when it was run a second time: something besides its random generators is random, or "
                 "copies of the environment share their state"
             )
 
@@ -403,7 +404,7 @@ class _Exploration(_Walk):
 
     def _step(self, env: Any, action: Any, draws: Any) -> tuple[int, Number]:
         env = self.source.copy(env)
-        env.unwrapped.np_random = draws
+        self.source.take_draws(env, draws)
         obs, r, terminated, truncated, _ = env.step(action)
         if truncated and not terminated and not self.source.keeps_time:
             raise CannotEnumerate(

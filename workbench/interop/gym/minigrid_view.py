@@ -178,6 +178,10 @@ class MiniGridSubject(Subject):
                 setattr(twin, name, self._twin(value, twins))
         return twin
 
+    def take_draws(self, env: Any, draws: Draws) -> None:
+        """The package has one generator, and what a task adds is seldom searched for more."""
+        env.unwrapped.np_random = draws
+
     def _twin(self, value: Any, twins: dict[int, Any]) -> Any:
         """Copy the objects of the world, once each, inside lists too. Anything else is shared."""
         if isinstance(value, self._object):

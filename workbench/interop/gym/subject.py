@@ -11,8 +11,9 @@ import contextlib
 import copy
 import enum
 import itertools
+import random
 import types
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +23,13 @@ from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.extras import need
-from workbench.interop.gym.draws import CannotEnumerate, Draws, Uniform, read_number
+from workbench.interop.gym.draws import (
+    CannotEnumerate,
+    Draws,
+    Uniform,
+    read_number,
+    stand_in,
+)
 
 
 class Parts(tuple[tuple[str, Hashable], ...]):
@@ -56,6 +63,29 @@ _NO_STATE = frozenset(
 )
 """Attributes that belong to Gymnasium or to drawing."""
 
+_GENERATOR = "random generator"
+
+GENERATORS = (np.random.Generator, np.random.RandomState, random.Random, Draws)
+
+_NO_HOLDERS = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    np.ndarray,
+    np.generic,
+    enum.Enum,
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+    types.MethodType,
+    POMDP,
+)
+"""What is not searched for random generators."""
+
 TRIALS = 3
 """States that must agree on an attribute before copies share it."""
 
@@ -83,12 +113,8 @@ def canonical(value: Any, path: str = "state", inside: tuple[int, ...] = ()) -> 
         raise CannotEnumerate(
             f"{path} is a number from random() or uniform(): it has infinitely many values"
         )
-    if isinstance(value, np.random.Generator | np.random.RandomState | Draws):
-        raise CannotEnumerate(
-            f"{path} is a random generator of its own: only draws from env.np_random can be "
-            "enumerated. If it draws nothing, "
-            "name the attributes that make the state with state=(...)"
-        )
+    if isinstance(value, GENERATORS):
+        return _GENERATOR  # driven by `own_generators`: what it will draw is no state
     if id(value) in inside:
         return ("the one around it", len(inside) - inside.index(id(value)))
     inside = (*inside, id(value))
@@ -112,6 +138,47 @@ def canonical(value: Any, path: str = "state", inside: tuple[int, ...] = ()) -> 
         f"{path} is a {type(value).__qualname__}, which cannot be compared between states: name "
         "the attributes that make the state with state=(...), or give a function"
     )
+
+
+def _holds_generator(found: Hashable) -> bool:
+    """Whether there is a random generator in what `canonical` made of a value."""
+    if isinstance(found, tuple | frozenset):
+        return any(map(_holds_generator, found))
+    return found is _GENERATOR
+
+
+def own_generators(holder: Any, draws: Draws, path: str, seen: set[int]) -> None:
+    """Replace every random generator among the attributes of an object, however deep, by `draws`.
+
+    Objects, lists and dictionaries are searched. One that only a tuple or a set holds cannot be
+    replaced, and is refused.
+    """
+    if id(holder) in seen or isinstance(holder, GENERATORS):
+        return
+    seen.add(id(holder))
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(holder, dict):
+        pairs = list(holder.items())
+    elif isinstance(holder, list | tuple | set | frozenset):
+        pairs = list(enumerate(holder))
+    else:
+        holder = vars(holder)
+        pairs = list(holder.items())
+    for key, value in pairs:
+        if value is None or isinstance(value, _NO_HOLDERS):
+            continue
+        ours = stand_in(value, draws)
+        if ours is None:
+            inside = isinstance(value, list | dict | tuple | set | frozenset)
+            if (inside or hasattr(value, "__dict__")) and key not in _NO_STATE:
+                own_generators(value, draws, f"{path}[{key!r}]", seen)
+        elif isinstance(holder, dict | list):
+            holder[key] = ours
+        else:
+            raise CannotEnumerate(
+                f"{path} is a {type(holder).__name__} that holds a random generator: its draws "
+                "cannot be enumerated. Keep the generator in an attribute or a list"
+            )
 
 
 def layers(env: Any) -> list[Any]:
@@ -190,6 +257,17 @@ class Subject:
                     self._note(x, name)
         return copy.deepcopy(env, memo)
 
+    def take_draws(self, env: Any, draws: Draws) -> None:
+        """Have a copy draw from `draws`, whichever generators it holds."""
+        seen: set[int] = set()
+        for depth, layer in enumerate(reversed(layers(env))):
+            for name, x in vars(layer).items():
+                if self._is_shared(depth, name) or _is_space(x):
+                    seen.add(id(x))
+        for layer in layers(env):
+            own_generators(layer, draws, type(layer).__name__, seen)
+        env.unwrapped.np_random = draws
+
     def _is_shared(self, depth: int, name: str) -> bool:
         return self._trials_left == 0 and (depth, name) in self._steady
 
@@ -217,6 +295,8 @@ class Subject:
         for key, value in self._tables(env).items():
             with contextlib.suppress(CannotEnumerate):
                 values[key] = canonical(value, key[1])
+                if _holds_generator(values[key]):
+                    del values[key]  # each run gives it another one
         if self._first is None:
             self._first, self._steady = values, set(values)
         first = self._first
