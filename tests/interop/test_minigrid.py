@@ -28,6 +28,7 @@ from workbench import augment, memories  # noqa: E402
 from workbench.agents.simulate import pair  # noqa: E402
 from workbench.core.errors import WrongType  # noqa: E402
 from workbench.interop.gym import CannotEnumerate, MemoryWrapper, MiniGridView, from_gymnasium  # noqa: E402
+from workbench.interop.gym.draws import every_run  # noqa: E402
 from workbench.interop.gym.import_env import _Exploration  # noqa: E402
 from workbench.interop.gym.minigrid_view import MiniGridSubject  # noqa: E402
 from workbench.interop.gym.subject import Subject, without_limits  # noqa: E402
@@ -447,3 +448,31 @@ def test_a_seed_begins_where_the_package_begins_with_it(seed):
     env.reset(seed=seed)
     bare = env.unwrapped
     assert list(P.mu) == [(*map(int, bare.agent_pos), int(bare.agent_dir))]
+
+
+@pytest.mark.slow
+def test_obstacles_that_move_are_told_apart_and_may_find_no_free_cell():
+    """Tries are limited there; 1,000 steps of the package agree with the model."""
+    P = from_gymnasium("MiniGrid-Dynamic-Obstacles-5x5-v0", progress=False)
+    assert list(P.A) == ["left", "right", "forward"]
+    assert (len(P.S), len(P.O)) == (2_220, 412)
+    assert "agrees with 1,000 steps" in P.note
+
+
+def test_agents_of_rooms_start_where_the_package_lets_them():
+    """All cells and directions that 2,000 draws of the package give, and no others."""
+    env = gymnasium.make("MiniGrid-Unlock-v0").unwrapped
+    env.reset(seed=0)
+    explored = MiniGridSubject(without_limits(env), None, None, None).env
+
+    def where(env):
+        env.place_agent(0, 0)
+        return tuple(map(int, env.agent_pos)), int(env.agent_dir)
+
+    def run(draws):
+        explored.np_random = draws
+        return where(explored)
+
+    law = {start: prob for prob, start in every_run(run)}
+    assert set(law.values()) == {Fraction(1, len(law))}
+    assert set(law) == {where(env) for _ in range(2_000)}

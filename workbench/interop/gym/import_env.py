@@ -392,8 +392,8 @@ class _Exploration(_Walk):
         if second != row:
             raise CannotEnumerate(
                 f"action {show(action)} from {show(self.source.state(env))} gave other results "
-                "when it was run a second time: something besides its random generators is random, or "
-                "copies of the environment share their state"
+                "when run a second time: something besides its generators is random, or copies "
+                "of the environment share their state"
             )
 
     def _row(self, env: Any, action: Any) -> dict[tuple[int, Number], Fraction]:

@@ -6,7 +6,7 @@ pays 1: the package pays 1 - 0.9 t/T at step t of at most T, which `step_limit=T
 things are done so that the draws can be listed quickly and exactly:
 
 - the package places things by drawing cells until one is free; here one is drawn among the free
-  cells, which is the law of that procedure;
+  cells, which is the law of that procedure, and where tries are limited they may all miss;
 - copies share walls, spaces and settings, and observations are made once for each state.
 """
 
@@ -65,6 +65,9 @@ _BASE = frozenset(
 """The attributes of the package's base class; those of a task beyond them belong to the state."""
 
 _FOREVER = 10**12
+
+_NEVER = Fraction(1, 10**12)
+"""Tries that all miss with less than this probability count as never missing."""
 
 
 def is_minigrid(env: Any) -> bool:
@@ -230,7 +233,11 @@ class MiniGridSubject(Subject):
         if isinstance(value, self._object):
             return _thing(value)
         if isinstance(value, list | tuple):
-            return tuple(self._extra(x, name) for x in value)
+            found = [self._extra(x, name) for x in value]
+            for i, x in enumerate(value):  # which of two alike is meant, only its place tells
+                if isinstance(x, self._object) and found.count(found[i]) > 1:
+                    found[i] = found[i], canonical(x.cur_pos, name)
+            return tuple(found)
         if isinstance(value, dict):
             return tuple((str(k), self._extra(x, name)) for k, x in value.items())
         return canonical(value, name)
@@ -266,7 +273,11 @@ class MiniGridSubject(Subject):
         bare = self.env.unwrapped
         if self.env.action_space != bare.action_space:
             return super().actions()
-        return {action.name: action for action in bare.actions}
+        return {
+            action.name: action
+            for action in bare.actions
+            if bare.action_space.contains(int(action))
+        }
 
 
 def _explored(kind: type, silent: bool) -> type:
@@ -276,9 +287,41 @@ def _explored(kind: type, silent: bool) -> type:
         "place_obj": _placed_among_free_cells(kind),
         "what_is_seen": kind.gen_obs,  # type: ignore[attr-defined]
     }
+    rooms = sys.modules.get("minigrid.core.roomgrid")
+    if rooms is not None and issubclass(kind, rooms.RoomGrid):
+        replaced["place_agent"] = _placed_with_a_free_view(kind)
     if silent:
         replaced["gen_obs"] = lambda self: None
     return type(kind.__name__, (kind,), replaced)
+
+
+def _placed_with_a_free_view(kind: Any) -> Callable[..., Any]:
+    """`place_agent` of a grid of rooms with one draw among the places that it would accept.
+
+    The package draws a cell and a direction until nothing but a wall stands in front of the agent.
+    """
+
+    def place_agent(self: Any, i: Any = None, j: Any = None, rand_dir: bool = True) -> Any:
+        if not isinstance(self.np_random, Draws):
+            return kind.place_agent(self, i, j, rand_dir)
+        i = int(self.np_random.integers(self.num_cols)) if i is None else i
+        j = int(self.np_random.integers(self.num_rows)) if j is None else j
+        (x0, y0), (width, height) = self.room_grid[j][i].top, self.room_grid[j][i].size
+        accepted = []
+        for x in range(x0, x0 + width):
+            for y in range(y0, y0 + height):
+                for direction in range(4) if rand_dir else [self.agent_dir]:
+                    self.agent_pos, self.agent_dir = (x, y), direction
+                    if self.grid.get(x, y) is None:
+                        front = self.grid.get(*self.front_pos)
+                        if front is None or front.type == "wall":
+                            accepted.append((self.agent_pos, direction))
+        if not accepted:
+            raise CannotEnumerate(f"no free cell to place the agent in, in room {(i, j)}")
+        self.agent_pos, self.agent_dir = accepted[int(self.np_random.integers(len(accepted)))]
+        return self.agent_pos
+
+    return place_agent
 
 
 def _placed_among_free_cells(kind: Any) -> Callable[..., Any]:
@@ -293,7 +336,7 @@ def _placed_among_free_cells(kind: Any) -> Callable[..., Any]:
         max_tries: float = math.inf,
     ) -> Any:
         # a reset with a seed draws as the package does, or it would begin elsewhere
-        if max_tries != math.inf or not isinstance(self.np_random, Draws):
+        if not isinstance(self.np_random, Draws):
             return kind.place_obj(self, obj, top, size, reject_fn, max_tries)
         x0, y0 = (0, 0) if top is None else (max(top[0], 0), max(top[1], 0))
         width, height = (self.grid.width, self.grid.height) if size is None else size
@@ -305,8 +348,17 @@ def _placed_among_free_cells(kind: Any) -> Callable[..., Any]:
             and not np.array_equal((x, y), self.agent_pos)
             and not (reject_fn and reject_fn(self, (x, y)))
         ]
-        if not free:
+        if not free and max_tries == math.inf:
             raise CannotEnumerate(f"no free cell to place {_thing(obj) or 'the agent'} in")
+        if max_tries != math.inf:
+            cells = (min(x0 + width, self.grid.width) - x0) * (
+                min(y0 + height, self.grid.height) - y0
+            )
+            gives_up = Fraction(cells - len(free), cells) ** (int(max_tries) + 1)
+            if gives_up > _NEVER:
+                shares = [x for x in (gives_up, 1 - gives_up) if x]
+                if self.np_random.branches.draw(shares, "whether a free cell is found") == 0:
+                    raise RecursionError("no free cell was drawn")  # as the package does
         pos = free[int(self.np_random.integers(len(free)))]
         self.grid.set(*pos, obj)
         if obj is not None:

@@ -138,7 +138,8 @@ def compare_with_rollouts(
             raise Disagreement(
                 f"action {show(played.actions[j])} led from {played.name(place)} to {where} and "
                 f"paid {outcome[1]}, which the model found by exploring calls impossible: "
-                "something besides its generators is random, or the state is more than was looked at"
+                "something besides its generators is random, or the state is more than was "
+                "looked at"
             )
         counts.setdefault((place, j), Counter())[outcome] += 1
         place = None if terminated or truncated else after
