@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
     from workbench.sufficiency.needs_memory import Necessity
 
-ENV_ID = re.compile(r"([\w:.-]+/)?[\w:.-]+-v\d+")
+ENV_ID = re.compile(r"([\w:.-]+/)?[\w:.-]+-v\d+(\?.*)?")
 
 
 def needs_memory_command(
@@ -104,9 +104,14 @@ def violated(result: Necessity, at_least: int, solvable: bool) -> list[str]:
     return found
 
 
-def find_task_or_environment(name: str) -> POMDP:
+def find_task_or_environment(
+    name: str, max_states: int = 100_000, max_seconds: float | None = None
+) -> POMDP:
     """A task of `pomdps`, a file ending in .POMDP, or a Gymnasium environment explored into a
     POMDP.
+
+    What follows a question mark is passed on to the environment, `seed` to its reset: see
+    `interop.gym.named`.
 
     >>> find_task_or_environment("recall4")
     POMDP recall4: 6 states (1 terminal), 1 observation, 4 actions, 20 outcomes, gamma 1
@@ -114,21 +119,9 @@ def find_task_or_environment(name: str) -> POMDP:
     Fraction(99, 100)
     """
     from workbench.cli.task_name import find_task
-    from workbench.core.errors import WorkbenchError
 
     if name.lower().endswith(".pomdp") or not ENV_ID.fullmatch(name):
         return find_task(name)
-    from workbench.extras import need
-    from workbench.interop.gym import from_gymnasium
+    from workbench.interop.gym.named import explore_id
 
-    gymnasium = need("gymnasium")
-    if name.startswith("workbench/"):
-        from workbench.interop.gym import register_all
-
-        register_all()
-    try:
-        return from_gymnasium(name)
-    except WorkbenchError:
-        raise
-    except (gymnasium.error.Error, ImportError) as error:  # "module:Id-v0" imports the module
-        raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from None
+    return explore_id(name, max_states=max_states, max_seconds=max_seconds)

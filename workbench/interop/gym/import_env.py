@@ -16,6 +16,7 @@ with the environment itself, played at random (`rollout`), and says so in its no
 from __future__ import annotations
 
 import random
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -43,6 +44,7 @@ from workbench.interop.gym.subject import (
     without_limits,
 )
 from workbench.interop.gym.toy_text import Law, law_of
+from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
 from workbench.text import show
 
@@ -65,6 +67,7 @@ def from_gymnasium(
     starts: Iterable[Any] | None = None,
     step_limit: int | None = None,
     max_states: int = 100_000,
+    max_seconds: float | None = None,
     name: str | None = None,
     progress: bool = True,
     rollouts: int = 1_000,
@@ -91,7 +94,7 @@ def from_gymnasium(
     starts : seeds for reset, equally likely, or pairs of reset keywords and a probability; by
         default the draws of a plain reset are enumerated.
     step_limit : end episodes after so many steps, which makes the count part of the state.
-    max_states : refuse to go beyond.
+    max_states, max_seconds : refuse to go beyond, with `TooLarge`.
     progress : show the number of states after two seconds.
     rollouts : how many steps of the environment to compare the model with; what the model calls
         impossible, or improbable, is refused with `Disagreement`.
@@ -112,10 +115,19 @@ def from_gymnasium(
     name = name or (env.spec.id if env.spec is not None else type(env.unwrapped).__name__)
     given = _starts(starts)
     is_plain = state is observe is reward is starts is None
+    until = deadline(max_seconds)
     with Waiting(f"exploring {name}", progress) as waiting:
 
+        def tell(words: str) -> None:
+            waiting.tell(words)
+            if time.monotonic() > until:
+                raise TooLarge(
+                    f"exploring was ended after {max_seconds:g} s: {words}. With a larger "
+                    "max_seconds it goes on; with starts=[0] it explores what seed 0 begins with"
+                )
+
         def found_by(walk: type[_Walk], source: Any, how: str) -> POMDP:
-            found = walk(source, list(offered.values()), max_states, waiting.tell)
+            found = walk(source, list(offered.values()), max_states, tell)
             found.begin(given)
             found.walk()
             note = how
@@ -148,6 +160,8 @@ def _made(env: Any) -> Any:
     if isinstance(env, str):
         if env.startswith(("MiniGrid-", "BabyAI-")):
             need("minigrid")  # importing it registers its ids
+        if env.startswith("popgym-"):
+            need("popgym")  # likewise
         return gymnasium.make(env, disable_env_checker=True)
     if not isinstance(env, gymnasium.Env):
         raise WrongType(f"from_gymnasium needs a gymnasium.Env or the id of one, not {env!r}")
@@ -158,9 +172,11 @@ def _subject(
     env: Any, state: StateReader, observe: Observer, reward: Callable[[Any, Any], Number] | None
 ) -> Subject:
     from workbench.interop.gym.minigrid_view import MiniGridSubject, is_minigrid
+    from workbench.interop.gym.popgym_deck import PopgymSubject, is_popgym
 
     bare = without_limits(env)
-    kind = MiniGridSubject if is_minigrid(bare) else Subject
+    kind = PopgymSubject if is_popgym(bare) else Subject
+    kind = MiniGridSubject if is_minigrid(bare) else kind
     return kind(bare, state, observe, reward)
 
 
@@ -390,6 +406,7 @@ class _Exploration(_Walk):
         with _nothing_drawn_elsewhere():
             second = self._row(env, action)
         if second != row:
+            self.source.require_unchanged()
             raise CannotEnumerate(
                 f"action {show(action)} from {show(self.source.state(env))} gave other results "
                 "when run a second time: something besides its generators is random, or copies "

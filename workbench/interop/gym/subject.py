@@ -248,7 +248,7 @@ class Subject:
         """An independent copy. Spaces, specifications and unchanging parts are shared."""
         spaces, registration = need("gymnasium.spaces"), need("gymnasium.envs.registration")
         shared = (spaces.Space, registration.EnvSpec, np.random.Generator, Draws)
-        memo = {}
+        memo = {id(x): x for x in self.constants(env)}
         for depth, layer in enumerate(reversed(layers(env))):
             for name, x in vars(layer).items():
                 if isinstance(x, shared) or self._is_shared(depth, name):
@@ -256,6 +256,10 @@ class Subject:
                 if self._is_shared(depth, name):
                     self._note(x, name)
         return copy.deepcopy(env, memo)
+
+    def constants(self, env: Any) -> list[Any]:
+        """What copies share because it is known not to change."""
+        return []
 
     def take_draws(self, env: Any, draws: Draws) -> None:
         """Have a copy draw from `draws`, whichever generators it holds."""

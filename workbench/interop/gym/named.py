@@ -1,0 +1,64 @@
+"""Environments by name, as the command line takes them: an id, and settings after a question mark.
+
+MiniGrid-MemoryS7-v0?agent_view_size=3    settings of `gymnasium.make`
+MiniGrid-DoorKey-8x8-v0?seed=0            begin every episode as seed 0 does
+popgym-RepeatFirstEasy-v0?ranks=3         a deck with three ranks in place of thirteen
+"""
+
+from __future__ import annotations
+
+import ast
+from contextlib import nullcontext
+from typing import Any
+from urllib.parse import parse_qsl
+
+from workbench.core.errors import WorkbenchError
+from workbench.core.pomdp import POMDP
+from workbench.extras import need
+from workbench.interop.gym.import_env import from_gymnasium
+
+
+def explore_id(name: str, **limits: Any) -> POMDP:
+    """The POMDP of an environment that is named, its name with the settings.
+
+    >>> explore_id("FrozenLake-v1?is_slippery=False")
+    POMDP FrozenLake-v1?is_slippery=False: 16 states (5 terminal), ... outcomes, gamma 99/100
+    """
+    env_id, _, text = name.partition("?")
+    settings = {key: _read(value) for key, value in parse_qsl(text, keep_blank_values=True)}
+    if "=" not in text and text:
+        raise WorkbenchError(f"after the question mark of {name} come settings: seed=0&size=5")
+    seed, ranks = settings.pop("seed", None), settings.pop("ranks", None)
+    gymnasium = need("gymnasium")
+    around: Any = nullcontext()
+    if env_id.startswith("workbench/"):
+        from workbench.interop.gym import register_all
+
+        register_all()
+    elif env_id.startswith(("MiniGrid-", "BabyAI-")):
+        need("minigrid")  # importing it registers its ids
+    elif env_id.startswith("popgym-"):
+        from workbench.interop.gym.popgym_deck import small_deck
+
+        need("popgym")  # likewise
+        around = small_deck(ranks)
+    if ranks is not None and not env_id.startswith("popgym-"):
+        raise WorkbenchError(f"ranks is a setting of POPGym's card games, not of {env_id}")
+    try:
+        with around:
+            env = gymnasium.make(env_id, disable_env_checker=True, **settings)
+            starts = None if seed is None else [seed]
+            return from_gymnasium(env, starts=starts, name=name, **limits)
+    except WorkbenchError:
+        raise
+    # "module:Id-v0" imports the module; a setting that the environment does not have is a TypeError
+    except (gymnasium.error.Error, ImportError, TypeError) as error:
+        raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from None
+
+
+def _read(text: str) -> Any:
+    """A setting: a number, a list, True, False, None; anything else is a word."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
