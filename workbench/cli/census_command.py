@@ -28,6 +28,12 @@ _MEANINGS = {
 }
 """The columns of the table and what they mean."""
 
+_ABOUT_MEMORIES = (
+    "Under K, B, O and OA: the smallest k with which the memory is worth what the whole history "
+    "is. 0: none is needed; <= 2: 2 is enough, and 1 is not decided; > 3: none up to 3 is; "
+    "? (> 1): more than 1, if any."
+)
+
 _HELPS = {True: "yes", False: "no", None: "?"}
 
 
@@ -50,6 +56,20 @@ def census_command(
             help="A folder whose .POMDP files are counted as well; may be repeated.",
         ),
     ] = None,
+    environments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--environments",
+            help="Every Gymnasium id that begins so, MiniGrid- or popgym-; may be repeated.",
+        ),
+    ] = None,
+    max_states: Annotated[
+        int, typer.Option("--max-states", min=1, help="Larger environments are only listed.")
+    ] = 20_000,
+    up_to: Annotated[
+        int,
+        typer.Option("--up-to", min=0, help="The largest memory of each family to try; 0: none."),
+    ] = 0,
     seconds: Annotated[float, typer.Option(min=0.01, help="The time limit of each search.")] = 10.0,
 ) -> None:
     """Tabulate for many tasks how much memory is worth.
@@ -61,43 +81,62 @@ def census_command(
 
     Example: workbench census t_maze tiger --seconds 2 --out census
 
+    With --up-to the smallest memory of each family that is worth what the history is. Exploring an
+    environment takes twice the time limit at most.
+
     Example: workbench census --files published --seconds 2
+
+    Example: workbench census --environments MiniGrid-Memory --up-to 3
     """
     from workbench.console import plain_console, print_sheet
+    from workbench.core.errors import TooLarge
     from workbench.extras import need
+    from workbench.interop.gym.draws import CannotEnumerate
     from workbench.output import check_folder, write_whole
     from workbench.progress import until_ctrl_c
     from workbench.sufficiency.census import take_census, to_frame
 
     console = plain_console()
     need("pandas", "frames")
-    need("pyarrow", "sweeps")
     check_folder(folder)
     rows: list[CensusRow] = []
     with until_ctrl_c(rows):
-        for row, known in take_census(_tasks(task, files), folder / "journal.jsonl", seconds):
+        tasks = _tasks(task, files, environments, max_states, 2 * seconds)
+        journal, refusals = folder / "journal.jsonl", (TooLarge, CannotEnumerate)
+        for row, known in take_census(tasks, journal, seconds, up_to, refusals):
             rows.append(row)
-            how = "known" if known else f"{row.seconds:.1f} s"
-            console.print(f"{row.task}: {how}")
+            how = f"{row.seconds:.1f} s" if row.states else "not counted"
+            console.print(f"{row.task}: {'known' if known else how}")
     print_sheet(_sheet(rows))
-    write_whole(folder / "census.parquet", to_frame(rows).to_parquet())
-    write_whole(folder / "census.md", _page(rows, seconds))
-    console.print(
-        f"\nWritten to {folder}: census.md, census.parquet, journal.jsonl", soft_wrap=True
-    )
+    table = to_frame(rows)
+    written = ["census.md", "census.csv", "journal.jsonl"]
+    write_whole(folder / "census.csv", table.to_csv(index=False))
+    if importlib.util.find_spec("pyarrow") is not None:
+        write_whole(folder / "census.parquet", table.to_parquet())
+        written.append("census.parquet")
+    write_whole(folder / "census.md", page(rows, seconds))
+    console.print(f"\nWritten to {folder}: {', '.join(written)}", soft_wrap=True)
 
 
 def _tasks(
-    names: list[str] | None, folders: list[Path] | None
+    names: list[str] | None,
+    folders: list[Path] | None,
+    beginnings: list[str] | None,
+    max_states: int,
+    max_seconds: float,
 ) -> list[tuple[str, Callable[[], POMDP]]]:
     from pomdps import TASKS
     from workbench.cli.needs_memory_command import find_task_or_environment
+    from workbench.interop.gym.named import environment_ids
 
     if names is None:
         gym = importlib.util.find_spec("minigrid") is not None
         names = [name for name, record in TASKS.items() if not record.extra or gym]
+        names = [] if beginnings else names
+    for beginning in beginnings or []:
+        names = [*names, *(x for x in environment_ids(beginning) if x not in names)]
     found: list[tuple[str, Callable[[], POMDP]]] = [
-        (name, partial(find_task_or_environment, name)) for name in names
+        (name, partial(find_task_or_environment, name, max_states, max_seconds)) for name in names
     ]
     for folder in folders or []:
         published = sorted(p for p in folder.iterdir() if p.suffix.lower() == ".pomdp")
@@ -141,16 +180,28 @@ def _sheet(rows: list[CensusRow]) -> Sheet:
     return Sheet("What memory is worth", columns, cells, said, tuple(notes))
 
 
-def _page(rows: list[CensusRow], seconds: float) -> str:
+def page(rows: list[CensusRow], seconds: float) -> str:
+    """The census as a page in Markdown."""
+    from workbench.sufficiency.needs_memory import FAMILIES
+
+    memories = FAMILIES if any(row.memories for row in rows) else ()
+    titles = [*_MEANINGS, *memories]
+    counted_rows = [row for row in rows if row.states]
     lines = [
         "# A census of tasks",
         "",
         f"What each task is worth to whom; {seconds:g} seconds for each search. Two numbers are "
         "bounds: a policy reaches the first, and none exceeds the second.",
+        *([_ABOUT_MEMORIES] if memories else []),
         "",
-        f"| {' | '.join(_MEANINGS).replace('determ.', 'deterministic')} |",
-        "|---|" + "---:|" * (len(_MEANINGS) - 2) + "---|",
-        *(f"| {' | '.join(_cells(row))} |" for row in rows),
+        f"| {' | '.join(titles).replace('determ.', 'deterministic')} |",
+        "|---|" + "---:|" * (len(_MEANINGS) - 2) + "---|" * (1 + len(memories)),
     ]
-    notes = [f"- {row.task}: {row.note}" for row in rows if row.note]
-    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
+    for row in counted_rows:
+        cells = [*_cells(row), *(row.memories.get(kind, "-") for kind in memories)]
+        lines.append(f"| {' | '.join(cells)} |")
+    notes = [f"- {row.task}: {row.note}" for row in counted_rows if row.note]
+    others = [f"- {row.task}: {row.note}" for row in rows if not row.states]
+    if others:
+        others = ["", "## Not counted", "", *others]
+    return "\n".join([*lines, *([""] if notes else []), *notes, *others]) + "\n"

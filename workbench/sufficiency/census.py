@@ -5,10 +5,11 @@
     deterministic   to deterministic memoryless policies
     stochastic      to stochastic memoryless policies
     one bit         to deterministic policies with B1
+    K, B, O, OA     the smallest k of each family that is worth what the history is, where asked
 
-Each is a pair (value, bound): a policy reaches the value, and none exceeds the bound; equal where
-the answer is exact. A task is resumed where it was left: rows are kept one by one in a journal, and
-a row is done again only if the task, the time limit or the way it is found has changed.
+Each value is a pair (value, bound): a policy reaches the value, and none exceeds the bound; equal
+where the answer is exact. A task is resumed where it was left: rows are kept one by one in a
+journal, and a row is done again only if the task, the limits or the way it is found has changed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,10 +36,13 @@ from workbench.core.errors import (
 from workbench.core.numbers import to_float
 from workbench.core.pomdp import POMDP
 from workbench.extras import need
+from workbench.memories import none
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.optimum import MemorylessOptimum
+from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
+from workbench.sufficiency.gap import Attempt, GapCloser, Limits
+from workbench.sufficiency.needs_memory import FAMILIES, InFamily, try_family
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +71,7 @@ class CensusRow:
     value, bound : by column: what a policy reaches, and what none exceeds.
     seconds : what the row took.
     note : why values are missing; empty where none are.
+    memories : by family, the smallest k as `InFamily` tells it; empty where it was not asked.
     """
 
     task: str
@@ -75,11 +80,12 @@ class CensusRow:
     states: int
     observations: int
     actions: int
-    gamma: float
+    gamma: float | None
     value: Mapping[str, float | None]
     bound: Mapping[str, float | None]
     seconds: float
     note: str = ""
+    memories: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> float:
@@ -106,23 +112,25 @@ class CensusRow:
         return None
 
 
-def model_digest(P: POMDP, seconds: float) -> str:
-    """A digest of the numbers of a model, of a time limit, and of the way rows are found."""
+def model_digest(P: POMDP, seconds: float, up_to: int = 0) -> str:
+    """A digest of the numbers of a model, of the limits, and of the way rows are found."""
     found = hashlib.sha256()
     for part in (P.p.row_ptr, P.p.s_next, P.omega.row_ptr, P.omega.o, P.terminal.mask):
         found.update(np.ascontiguousarray(part).tobytes())
     for numbers in (P.p.prob, P.p.r, P.omega.prob, P.mu.prob):
         found.update(np.ascontiguousarray(numbers.floats).tobytes())
-    found.update(f"{to_float(P.gamma)!r} {seconds!r} {_METHOD}".encode())
+    families = f" {up_to}" if up_to else ""
+    found.update(f"{to_float(P.gamma)!r} {seconds!r} {_METHOD}{families}".encode())
     return found.hexdigest()[:16]
 
 
-def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
+def count_task(P: POMDP, source: str = "", seconds: float = 10.0, up_to: int = 0) -> CensusRow:
     """One row of the census.
 
     Parameters
     ----------
-    seconds : of each search.
+    seconds : of each search, and four times as much for all memories.
+    up_to : the largest k of each family of memories to try; 0 for none.
 
     >>> P = POMDP.from_functions(
     ...     name="twice",
@@ -146,6 +154,11 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
     value: dict[str, float | None] = dict.fromkeys(COLUMNS)
     bound: dict[str, float | None] = dict.fromkeys(COLUMNS)
     notes: list[str] = []
+    best: list[HistoryOptimum] = []
+
+    def history() -> tuple[float, float]:
+        best.append(best_history(P, max_seconds=seconds))
+        return to_float(best[0].lower), to_float(best[0].upper)
 
     def enter(column: str, find: Callable[[], tuple[float, float]]) -> None:
         try:
@@ -157,7 +170,7 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
         notes.append(f"{len(P.p.s_next):,} outcomes: too large")
     else:
         enter("informed", lambda: (to_float(best_informed(P)),) * 2)
-        enter("history", lambda: _history(P, seconds))
+        enter("history", history)
         enter("deterministic", lambda: _ends(best_memoryless(P, max_seconds=seconds)))
         enter(
             "stochastic",
@@ -165,10 +178,10 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
         )
         enter("one_bit", lambda: _ends(best_memoryless(augment(P, "B1"), max_seconds=seconds)))
         _tighten(value, bound)
-    return CensusRow(
+    row = CensusRow(
         task=P.name,
         source=source,
-        digest=model_digest(P, seconds),
+        digest=model_digest(P, seconds, up_to),
         states=len(P.S),
         observations=len(P.O),
         actions=len(P.A),
@@ -178,6 +191,29 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0) -> CensusRow:
         seconds=time.monotonic() - began,
         note="; ".join(notes),
     )
+    if not (up_to and best):
+        return row
+    memories = _memories(P, best[0], row.needs_memory, seconds, up_to)
+    return replace(row, memories=memories, seconds=time.monotonic() - began)
+
+
+def _memories(
+    P: POMDP, history: HistoryOptimum, needed: bool | None, seconds: float, up_to: int
+) -> dict[str, str]:
+    """The smallest memory of each family, as far as it is found."""
+    without = Attempt("none", None if needed is None else not needed, "by the values")
+    if without.holds:
+        return dict.fromkeys(FAMILIES, "0")
+    limits = Limits(seconds=seconds)
+    asked = GapCloser(P, history, limits, time.monotonic() + 4 * seconds)
+    if needed is None:
+        without = asked.about(none)
+    found = {}
+    for kind in FAMILIES:
+        tried = [without]
+        try_family(asked, kind, tried, up_to)
+        found[kind] = str(InFamily(kind, tuple(tried)))
+    return found
 
 
 _MORE = (
@@ -207,11 +243,6 @@ def _tighten(value: dict[str, float | None], bound: dict[str, float | None]) -> 
             bound[column] = max(x, y)  # rounding
 
 
-def _history(P: POMDP, seconds: float) -> tuple[float, float]:
-    found = best_history(P, max_seconds=seconds)
-    return to_float(found.lower), to_float(found.upper)
-
-
 def _ends(found: MemorylessOptimum) -> tuple[float, float]:
     return to_float(found.value), to_float(found.bound)
 
@@ -220,20 +251,37 @@ def _ends(found: MemorylessOptimum) -> tuple[float, float]:
 
 
 def take_census(
-    tasks: Iterable[tuple[str, Callable[[], POMDP]]], journal: Path, seconds: float = 10.0
+    tasks: Iterable[tuple[str, Callable[[], POMDP]]],
+    journal: Path,
+    seconds: float = 10.0,
+    up_to: int = 0,
+    refusals: tuple[type[WorkbenchError], ...] = (TooLarge,),
 ) -> Iterator[tuple[CensusRow, bool]]:
-    """Census rows of tasks given as (source, how to make it). Each says whether it was in the
-    journal. New rows are added to the journal as soon as they are known."""
-    kept = {(row.task, row.source, row.digest): row for row in read_journal(journal)}
+    """Census rows of tasks given as (source, how to make it), as they are known.
+
+    Each comes with whether it was in the journal. New rows are added to the journal at once. A task
+    whose making ends in one of `refusals` has a row that says why.
+    """
+    kept = {(row.source, row.digest): row for row in read_journal(journal)}
     if journal.exists() and not (text := journal.read_text(encoding="utf-8")).endswith("\n"):
         journal.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")  # drop what was cut off
     for source, make in tasks:
-        P = make()
-        key = P.name, source, model_digest(P, seconds)
-        if key in kept:
-            yield kept[key], True
+        refused = f"refused {seconds:g} {_METHOD}"
+        if (source, refused) in kept:
+            yield kept[source, refused], True
             continue
-        row = count_task(P, source, seconds)
+        try:
+            P = make()
+        except refusals as error:
+            nothing: dict[str, float | None] = dict.fromkeys(COLUMNS)
+            row = CensusRow(
+                source, source, refused, 0, 0, 0, None, nothing, nothing, 0.0, str(error)
+            )
+        else:
+            if (known := kept.get((source, model_digest(P, seconds, up_to)))) is not None:
+                yield known, True
+                continue
+            row = count_task(P, source, seconds, up_to)
         with journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(row)) + "\n")
         yield row, False
@@ -281,6 +329,7 @@ def to_frame(rows: Iterable[CensusRow]) -> pd.DataFrame:
                     )
                 },
                 "needs_memory": row.needs_memory,
+                **{kind: row.memories.get(kind) for kind in FAMILIES},
                 "seconds": row.seconds,
                 "note": row.note,
             }

@@ -323,14 +323,19 @@ def in_stages(
     for kind in kinds:
         tried = [without]
         try:
-            while not interrupted and not tried[-1].holds and len(tried) <= up_to:
-                if time.monotonic() > until:
-                    break
-                tried.append(asked.about(KINDS[kind](len(tried))))
+            if not interrupted:
+                try_family(asked, kind, tried, up_to)
         except KeyboardInterrupt:
             interrupted = True
         found.append(InFamily(kind, tuple(tried)))
         yield known()
+
+
+def try_family(asked: GapCloser, kind: str, tried: list[Attempt], up_to: int) -> None:
+    """Add attempts with k = 1, 2, ... to the one without memory, until one closes the gap, k is
+    `up_to`, or time is up."""
+    while not tried[-1].holds and len(tried) <= up_to and time.monotonic() <= asked.until:
+        tried.append(asked.about(KINDS[kind](len(tried))))
 
 
 def _kinds(families: Iterable[str]) -> list[str]:

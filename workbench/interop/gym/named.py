@@ -8,6 +8,7 @@ popgym-RepeatFirstEasy-v0?ranks=3         a deck with three ranks in place of th
 from __future__ import annotations
 
 import ast
+import importlib.util
 from contextlib import nullcontext
 from typing import Any
 from urllib.parse import parse_qsl
@@ -21,8 +22,9 @@ from workbench.interop.gym.import_env import from_gymnasium
 def explore_id(name: str, **limits: Any) -> POMDP:
     """The POMDP of an environment that is named, its name with the settings.
 
-    >>> explore_id("FrozenLake-v1?is_slippery=False")
-    POMDP FrozenLake-v1?is_slippery=False: 16 states (5 terminal), ... outcomes, gamma 99/100
+    >>> P = explore_id("FrozenLake-v1?is_slippery=False")
+    >>> P.name, len(P.S), len(P.p.s_next)
+    ('FrozenLake-v1?is_slippery=False', 16, 44)
     """
     env_id, _, text = name.partition("?")
     settings = {key: _read(value) for key, value in parse_qsl(text, keep_blank_values=True)}
@@ -54,6 +56,21 @@ def explore_id(name: str, **limits: Any) -> POMDP:
     # "module:Id-v0" imports the module; a setting that the environment does not have is a TypeError
     except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from None
+
+
+def environment_ids(beginning: str) -> list[str]:
+    """The registered ids that begin so, of the packages that are known here.
+
+    >>> environment_ids("MiniGrid-MemoryS1")[:2]
+    ['MiniGrid-MemoryS17Random-v0', 'MiniGrid-MemoryS13Random-v0']
+    """
+    for package in ("minigrid", "popgym"):
+        if importlib.util.find_spec(package) is not None:
+            importlib.import_module(package)
+    found = [name for name in need("gymnasium").registry if name.startswith(beginning)]
+    if not found:
+        raise WorkbenchError(f"no environment's id begins with {beginning}")
+    return found
 
 
 def _read(text: str) -> Any:
