@@ -82,7 +82,7 @@ def census_command(
     Example: workbench census t_maze tiger --seconds 2 --out census
 
     With --up-to the smallest memory of each family that is worth what the history is. Exploring an
-    environment takes twice the time limit at most.
+    environment takes four times the time limit at most.
 
     Example: workbench census --files published --seconds 2
 
@@ -101,7 +101,7 @@ def census_command(
     check_folder(folder)
     rows: list[CensusRow] = []
     with until_ctrl_c(rows):
-        tasks = _tasks(task, files, environments, max_states, 2 * seconds)
+        tasks = _tasks(task, files, environments, max_states, 4 * seconds)
         journal, refusals = folder / "journal.jsonl", (TooLarge, CannotEnumerate)
         for row, known in take_census(tasks, journal, seconds, up_to, refusals):
             rows.append(row)
@@ -133,15 +133,32 @@ def _tasks(
         gym = importlib.util.find_spec("minigrid") is not None
         names = [name for name, record in TASKS.items() if not record.extra or gym]
         names = [] if beginnings else names
-    for beginning in beginnings or []:
-        names = [*names, *(x for x in environment_ids(beginning) if x not in names)]
+    limits = max_states, max_seconds
     found: list[tuple[str, Callable[[], POMDP]]] = [
-        (name, partial(find_task_or_environment, name, max_states, max_seconds)) for name in names
+        (name, partial(find_task_or_environment, name, *limits)) for name in names
     ]
+    for beginning in beginnings or []:
+        found += [(name, partial(_listed, name, *limits)) for name in environment_ids(beginning)]
     for folder in folders or []:
         published = sorted(p for p in folder.iterdir() if p.suffix.lower() == ".pomdp")
         found += [(p.name, partial(find_task_or_environment, str(p))) for p in published]
     return found
+
+
+def _listed(name: str, max_states: int, max_seconds: float) -> POMDP:
+    """An environment of a list; where it cannot be had, the reason, and what would fit."""
+    from workbench.core.errors import TooLarge, WorkbenchError
+    from workbench.interop.gym.draws import CannotEnumerate
+    from workbench.interop.gym.named import explore_id, what_fits
+
+    try:
+        return explore_id(name, max_states=max_states, max_seconds=max_seconds)
+    except TooLarge as error:
+        fits = what_fits(name, max_states, max_seconds)
+        reason = str(error).partition(". ")[0].partition("; the last one is")[0]
+        raise TooLarge(f"{reason}; {fits}" if fits else reason) from None
+    except WorkbenchError as error:
+        raise CannotEnumerate(str(error)) from None
 
 
 def _cells(row: CensusRow) -> list[str]:

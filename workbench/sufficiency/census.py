@@ -98,7 +98,9 @@ class CensusRow:
     @property
     def needs_memory(self) -> bool | None:
         """Whether every memoryless policy is worth less than some history-based one, or None if the
-        bounds leave it open."""
+        bounds and the memories leave it open."""
+        if any(_is_more_than_none(told) for told in self.memories.values()):
+            return True
         best, most = self.value["history"], self.bound["stochastic"]
         if best is None or most is None:
             return None
@@ -110,6 +112,11 @@ class CensusRow:
         if upper is not None and any(x is not None and x >= upper - margin for x in reached):
             return False
         return None
+
+
+def _is_more_than_none(told: str) -> bool:
+    """Whether the smallest k of a family, in words, is surely 1 or more."""
+    return told != "0" and (told.isdigit() or told.startswith((">", "? (>")))
 
 
 def model_digest(P: POMDP, seconds: float, up_to: int = 0) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import time
 from contextlib import nullcontext
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,6 +18,8 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.pomdp import POMDP
 from workbench.extras import need
 from workbench.interop.gym.import_env import from_gymnasium
+from workbench.plain_numbers import LEAST_SECONDS
+from workbench.text import counted
 
 
 def explore_id(name: str, **limits: Any) -> POMDP:
@@ -71,6 +74,24 @@ def environment_ids(beginning: str) -> list[str]:
     if not found:
         raise WorkbenchError(f"no environment's id begins with {beginning}")
     return found
+
+
+def what_fits(name: str, max_states: int, max_seconds: float) -> str:
+    """A smaller version of an environment that is too large, in words; empty if none is known.
+
+    For MiniGrid the layout of seed 0 alone, for POPGym the largest deck.
+    """
+    settings = {"MiniGrid-": ["seed=0"], "popgym-": [f"ranks={n}" for n in range(1, 13)]}
+    tries = next((found for begin, found in settings.items() if name.startswith(begin)), [])
+    until, fits = time.monotonic() + max_seconds, ""
+    for setting in [] if "?" in name else tries:
+        left = max(until - time.monotonic(), LEAST_SECONDS)
+        try:
+            P = explore_id(f"{name}?{setting}", max_states=max_states, max_seconds=left)
+        except WorkbenchError:
+            break
+        fits = f"{P.name} fits: {counted(len(P.S), 'state')}"
+    return fits
 
 
 def _read(text: str) -> Any:
