@@ -119,7 +119,7 @@ class PopgymSubject(Subject):
 def _dealt_when_asked(deck: Any) -> Any:
     """The class of a deck whose cards are drawn when they are dealt."""
 
-    class Deck(deck):  # type: ignore[misc]
+    class Deck(deck):
         def reset(self, shuffle: bool = True, rng: Any = None) -> None:
             if not isinstance(rng, Draws):
                 raise CannotEnumerate("a deck is shuffled by the generator of all programs")
