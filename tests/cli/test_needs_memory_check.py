@@ -15,7 +15,8 @@ APP.command()(needs_memory_command)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["recall4", "--at-least", "1", "--solvable"], 0, ""),
+        (["recall4", "--at-least", "1", "--solvable"], 0, "Holds: every family needs a memory of"),
+        (["recall4", "-f", "B", "--solvable"], 0, "Holds: B1 is enough."),
         (["recall4", "-f", "OA", "--at-least", "2"], 1, "Violated: OA1 is enough"),
         (["recall", "-f", "K", "--at-least", "2"], 0, ""),
         (["t_maze", "-f", "K", "--up-to", "1", "--solvable"], 1, "no memory was found that is"),
@@ -54,3 +55,20 @@ def test_what_is_not_decided_counts_as_violated():
     unknown = replace(found, without=Attempt("none", None, "not decided"))
     assert violated(unknown, 1, False) == ["that recall4 needs memory is not decided"]
     assert violated(needs_memory(t_maze(1), ["K"], 2, Limits(seconds=0.2)), 2, True) == []
+
+
+@pytest.mark.parametrize(
+    ("ranks", "status", "words"),
+    [
+        ("ranks=1&k=2", 0, "Holds: every family needs a memory of size 1 at least, and K1 is"),
+        ("ranks=1&k=1", 1, "Violated: that popgym-RepeatPreviousEasy-v0?ranks=1&k=1 needs memory"),
+    ],
+)
+def test_an_environment_is_checked_as_its_author_would(ranks, status, words):
+    """Repeating the card before the last needs memory; repeating the last one does not."""
+    pytest.importorskip("popgym", reason="not installed: pip install 'memory-workbench[gym]'")
+    arguments = [f"popgym-RepeatPreviousEasy-v0?{ranks}", "-f", "K", "--at-least", "1"]
+    arguments += ["--solvable", "--seconds", "5"]
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(APP, arguments)
+    assert result.exit_code == status, result.output
+    assert words in " ".join(result.output.split())

@@ -52,13 +52,16 @@ def needs_memory_command(
     Prints the smallest memory of each family found with which a memoryless policy is as good as any
     policy of the whole history. Ctrl-C keeps what was found. An environment is explored into an
     exact POMDP first, with gamma 0.99. With --at-least and --solvable it is a check, for the CI of
-    an environment: what is not decided counts as violated.
+    an environment: what is not decided counts as violated. Settings of an environment follow a
+    question mark; seed=0 begins every episode as that seed does.
 
     Example: workbench needs-memory t_maze
 
     Example: workbench needs-memory MiniGrid-MemoryS7-v0 --up-to 1 --seconds 5
 
     Example: workbench needs-memory t_maze --at-least 1 --solvable
+
+    Example: workbench needs-memory "popgym-RepeatPreviousEasy-v0?ranks=1&k=2" --at-least 1
     """
     from dataclasses import replace
 
@@ -84,6 +87,17 @@ def needs_memory_command(
         console.print(f"Violated: {words}")
     if violations:
         raise typer.Exit(1)
+    if at_least or solvable:
+        console.print(f"Holds: {held(result, at_least, solvable)}.")
+
+
+def held(result: Necessity, at_least: int, solvable: bool) -> str:
+    """What was asked of a task and holds, in words."""
+    found = [f"every family needs a memory of size {at_least} at least"] if at_least else []
+    if solvable:
+        enough = [f"{x.kind}{x.k}" for x in result.families if x.k]
+        found.append(f"{' or '.join(enough)} is enough" if enough else "no memory is needed")
+    return ", and ".join(found)
 
 
 def violated(result: Necessity, at_least: int, solvable: bool) -> list[str]:
