@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from typer.testing import CliRunner
 
 from pomdps import recall4, shuttle, t_maze
 from workbench import POMDP, best_history, best_memoryless
-from workbench.cli.census_command import census_command
-from workbench.core.errors import WorkbenchError
+from workbench.cli.census_command import census_command, page
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.interop.gym.named import explore_id
 from workbench.sufficiency.census import (
     COLUMNS,
     CensusRow,
@@ -23,6 +25,7 @@ from workbench.sufficiency.census import (
     take_census,
     to_frame,
 )
+from workbench.sufficiency.needs_memory import Limits, needs_memory
 
 F = Fraction
 DATA = Path(__file__).parents[1] / "data"
@@ -127,6 +130,42 @@ def test_the_command_writes_a_page_and_a_parquet_file(tmp_path):
     assert "known" not in result.output
     again = CliRunner(env={"COLUMNS": "100"}).invoke(APP, arguments, catch_exceptions=False)
     assert "recall4: known" in again.output
+
+
+def test_memories_of_each_family_are_counted_where_asked():
+    row = count_task(recall4(), seconds=5, up_to=2)
+    asked = needs_memory(recall4(), up_to=2).families
+    assert row.memories == {family.kind: str(family) for family in asked}
+    assert row.memories["B"] == "1"
+    assert count_task(recall4(), seconds=1).memories == {}
+    open_ = replace(row, bound={**row.bound, "stochastic": 1.0})
+    assert open_.needs_memory is True  # no memory is refuted where a family's smallest is known
+    assert replace(open_, memories={"K": "<= 2", "B": "?"}).needs_memory is None
+    assert replace(open_, memories={"K": "? (> 0)"}).needs_memory is True
+
+
+def test_what_is_too_large_has_a_row_that_says_so(tmp_path):
+    def make():
+        raise TooLarge("more than 5 states")
+
+    journal = tmp_path / "census.jsonl"
+    asked = [("large-v0", make), ("recall4", recall4)]
+    found = [(row.task, row.note, known) for row, known in take_census(asked, journal, 1)]
+    assert found == [("large-v0", "more than 5 states", False), ("recall4", "", False)]
+    assert [known for _, known in take_census(asked, journal, 1)] == [True, True]
+    text = page(read_journal(journal), 1)
+    assert "## Not counted\n\n- large-v0: more than 5 states" in text
+
+
+@pytest.mark.slow
+def test_memory_s13_is_closed_by_what_was_seen_or_two_bits():
+    pytest.importorskip("minigrid", reason="not installed: pip install 'memory-workbench[gym]'")
+    found = needs_memory(explore_id("MiniGrid-MemoryS13-v0"), limits=Limits(seconds=15))
+    assert float(found.history.value) == pytest.approx(0.898079, abs=1e-6)
+    assert float(found.best_without) == pytest.approx(0.468576, abs=1e-6)
+    assert found.needed is True
+    closed = {family.kind: str(family) for family in found.families}
+    assert closed == {"K": "> 3", "B": "2", "O": "1", "OA": "1"}
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.needs_memory_command import ENV_ID
 from workbench.text import counted
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ _MEANINGS = {
 }
 """The columns of the table and what they mean."""
 
+_ABOUT_ENVIRONMENTS = (
+    "Environments are explored into exact POMDPs, with gamma 0.99 and without their time limits. A "
+    "success of MiniGrid pays 1. Settings follow a question mark: ranks=2 is a deck of two ranks, "
+    "seed=0 the layout of seed 0 alone."
+)
+
 _ABOUT_MEMORIES = (
     "Under K, B, O and OA: the smallest k with which the memory is worth what the whole history "
     "is. 0: none is needed; <= 2: 2 is enough, and 1 is not decided; > 3: none up to 3 is; "
@@ -45,7 +52,7 @@ def census_command(
         ),
     ] = None,
     folder: Annotated[
-        Path, typer.Option("-o", "--out", help="Where journal, page and Parquet file are kept.")
+        Path, typer.Option("-o", "--out", help="Where the rows, the page and the tables are kept.")
     ] = Path("census"),
     files: Annotated[
         list[Path] | None,
@@ -56,6 +63,7 @@ def census_command(
             help="A folder whose .POMDP files are counted as well; may be repeated.",
         ),
     ] = None,
+    name: Annotated[str, typer.Option("--name", help="What the files are called.")] = "census",
     environments: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,20 +110,21 @@ def census_command(
     rows: list[CensusRow] = []
     with until_ctrl_c(rows):
         tasks = _tasks(task, files, environments, max_states, 4 * seconds)
-        journal, refusals = folder / "journal.jsonl", (TooLarge, CannotEnumerate)
+        journal, refusals = folder / f"{name}.jsonl", (TooLarge, CannotEnumerate)
         for row, known in take_census(tasks, journal, seconds, up_to, refusals):
             rows.append(row)
             how = f"{row.seconds:.1f} s" if row.states else "not counted"
             console.print(f"{row.task}: {'known' if known else how}")
     print_sheet(_sheet(rows))
     table = to_frame(rows)
-    written = ["census.md", "census.csv", "journal.jsonl"]
-    write_whole(folder / "census.csv", table.to_csv(index=False))
-    if importlib.util.find_spec("pyarrow") is not None:
-        write_whole(folder / "census.parquet", table.to_parquet())
-        written.append("census.parquet")
-    write_whole(folder / "census.md", page(rows, seconds))
-    console.print(f"\nWritten to {folder}: {', '.join(written)}", soft_wrap=True)
+    write_whole(folder / f"{name}.csv", table.to_csv(index=False))
+    parquet = importlib.util.find_spec("pyarrow") is not None
+    if parquet:
+        write_whole(folder / f"{name}.parquet", table.to_parquet())
+    write_whole(folder / f"{name}.md", page(rows, seconds))
+    endings = ["md", "csv", *(["parquet"] if parquet else []), "jsonl"]
+    written = ", ".join(f"{name}.{ending}" for ending in endings)
+    console.print(f"\nWritten to {folder}: {written}", soft_wrap=True)
 
 
 def _tasks(
@@ -138,7 +147,8 @@ def _tasks(
         (name, partial(find_task_or_environment, name, *limits)) for name in names
     ]
     for beginning in beginnings or []:
-        found += [(name, partial(_listed, name, *limits)) for name in environment_ids(beginning)]
+        listed = [name for name in environment_ids(beginning) if name not in names]
+        found += [(name, partial(_listed, name, *limits)) for name in listed]
     for folder in folders or []:
         published = sorted(p for p in folder.iterdir() if p.suffix.lower() == ".pomdp")
         found += [(p.name, partial(find_task_or_environment, str(p))) for p in published]
@@ -203,21 +213,26 @@ def page(rows: list[CensusRow], seconds: float) -> str:
 
     memories = FAMILIES if any(row.memories for row in rows) else ()
     titles = [*_MEANINGS, *memories]
-    counted_rows = [row for row in rows if row.states]
-    lines = [
-        "# A census of tasks",
-        "",
+    about = (
         f"What each task is worth to whom; {seconds:g} seconds for each search. Two numbers are "
-        "bounds: a policy reaches the first, and none exceeds the second.",
-        *([_ABOUT_MEMORIES] if memories else []),
+    )
+    about += "bounds: a policy reaches the first, and none exceeds the second."
+    inside = [row for row in rows if row.states]
+    environments = any(ENV_ID.fullmatch(row.source) for row in rows)
+    lines = [
+        f"# A census of {'environments' if environments else 'tasks'}",
+        "",
+        about,
+        *(["", _ABOUT_ENVIRONMENTS] if environments else []),
+        *(["", _ABOUT_MEMORIES] if memories else []),
         "",
         f"| {' | '.join(titles).replace('determ.', 'deterministic')} |",
         "|---|" + "---:|" * (len(_MEANINGS) - 2) + "---|" * (1 + len(memories)),
     ]
-    for row in counted_rows:
+    for row in inside:
         cells = [*_cells(row), *(row.memories.get(kind, "-") for kind in memories)]
         lines.append(f"| {' | '.join(cells)} |")
-    notes = [f"- {row.task}: {row.note}" for row in counted_rows if row.note]
+    notes = [f"- {row.task}: {row.note}" for row in inside if row.note]
     others = [f"- {row.task}: {row.note}" for row in rows if not row.states]
     if others:
         others = ["", "## Not counted", "", *others]
