@@ -156,7 +156,7 @@ def _tasks(
 
 
 def _listed(name: str, max_states: int, max_seconds: float) -> POMDP:
-    """An environment of a list; where it cannot be had, the reason, and what would fit."""
+    """An environment of a list, or why it cannot be had and what would fit."""
     from workbench.core.errors import TooLarge, WorkbenchError
     from workbench.interop.gym.draws import CannotEnumerate
     from workbench.interop.gym.named import explore_id, what_fits

@@ -97,8 +97,10 @@ class CensusRow:
 
     @property
     def needs_memory(self) -> bool | None:
-        """Whether every memoryless policy is worth less than some history-based one, or None if the
-        bounds and the memories leave it open."""
+        """Whether every memoryless policy is worth less than some history-based one.
+
+        None if the bounds and the memories leave it open.
+        """
         if any(_is_more_than_none(told) for told in self.memories.values()):
             return True
         best, most = self.value["history"], self.bound["stochastic"]

@@ -332,8 +332,10 @@ def in_stages(
 
 
 def try_family(asked: GapCloser, kind: str, tried: list[Attempt], up_to: int) -> None:
-    """Add attempts with k = 1, 2, ... to the one without memory, until one closes the gap, k is
-    `up_to`, or time is up."""
+    """Add attempts with k = 1, 2, ... to the one without memory.
+
+    Ends when one closes the gap, k is `up_to`, or time is up.
+    """
     while not tried[-1].holds and len(tried) <= up_to and time.monotonic() <= asked.until:
         tried.append(asked.about(KINDS[kind](len(tried))))
 

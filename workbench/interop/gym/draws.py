@@ -297,7 +297,7 @@ class PlainDraws(Draws):
 
 
 def stand_in(generator: Any, draws: Draws) -> Draws | None:
-    """What takes the place of a random generator in one run; None for what is no generator."""
+    """What takes the place of a random generator in one run. None for what is no generator."""
     if isinstance(generator, StateDraws | np.random.RandomState):
         return StateDraws(draws.branches)
     if isinstance(generator, PlainDraws | random.Random):

@@ -77,7 +77,7 @@ def environment_ids(beginning: str) -> list[str]:
 
 
 def what_fits(name: str, max_states: int, max_seconds: float) -> str:
-    """A smaller version of an environment that is too large, in words; empty if none is known.
+    """A smaller version of an environment that is too large, in words. Empty if none is known.
 
     For MiniGrid the layout of seed 0 alone, for POPGym the largest deck.
     """
@@ -95,7 +95,7 @@ def what_fits(name: str, max_states: int, max_seconds: float) -> str:
 
 
 def _read(text: str) -> Any:
-    """A setting: a number, a list, True, False, None; anything else is a word."""
+    """A setting as a number, a list, True, False or None, else as a word."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -44,7 +44,7 @@ def is_popgym(env: Any) -> bool:
 
 @contextmanager
 def small_deck(ranks: int | None) -> Iterator[None]:
-    """Have POPGym make decks of fewer ranks, four suits each; None leaves it as it is."""
+    """Have POPGym make decks of fewer ranks, four suits each. None leaves it as it is."""
     if ranks is None:
         yield
         return
