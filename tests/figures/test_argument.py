@@ -5,28 +5,37 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from pomdps import TASKS, gravity, recall, recall4, t_maze
+from pomdps import TASKS, gravity, recall, recall4, recall_variant, t_maze
 from workbench import (
     QLearning,
     augment,
+    best_history,
     best_memoryless,
+    can_encode_optimal,
     controller_of,
+    critical_points,
+    diagnose,
     equilibria,
     evaluate,
     figures,
     frontier,
     improve,
+    is_sufficiently_expressive,
     learn,
     memories,
+    needs_memory,
     phase_plane,
     policy_slice,
     reachable_beliefs,
+    shortcuts,
     sweep_lambda,
+    switch_values,
     td_values,
     transition_diagram,
     uniform,
@@ -65,6 +74,14 @@ NATURAL = {
     "the loop of a memory": lambda: figures.oracle_values(recall4(), memories.B(1)),
     "a learner on a task": lambda: figures.phase_portrait(recall4(), QLearning(epsilon=0.1)),
     "the flow of a task": lambda: figures.policy_flow(recall4()),
+    "the flow around a policy": lambda: figures.policy_flow(recall4(), uniform(recall4())),
+    "a learner with a memory": lambda: figures.phase_portrait(
+        recall4(), "B1", QLearning(epsilon=0.1)
+    ),
+    "a task on the grid that it shows": lambda: figures.grid_policy(gravity(), "B1"),
+    "the best policy with a memory": lambda: figures.policy_table(P, "OA1"),
+    "the policy of a product": lambda: figures.policy_table(E, BEST.policy),
+    "values over beliefs": lambda: figures.belief_values(t_maze(2)),
     "the policy of a loop": lambda: figures.policy_table(LOOP),
     "the policy of an optimum": lambda: figures.policy_table(BEST),
     "the policy of a run": lambda: figures.policy_table(RUN),
@@ -102,13 +119,22 @@ def test_what_people_have_is_drawn(call):
         transition_diagram(E, BEST.policy),
         policy_slice(recall4(), points=3),
         phase_plane(recall4(), QLearning(epsilon=0.1), points=3),
+        shortcuts(E, BEST.policy),
+        best_history(t_maze(2)),
+        equilibria(augment(recall_variant(), "B1"), QLearning(epsilon=Fraction(1, 10)), exact=True),
+        critical_points(recall_variant()),
+        diagnose(recall4(), "B1"),
+        is_sufficiently_expressive(recall4(), "B1"),
+        can_encode_optimal(recall4(), "B1"),
+        needs_memory(recall4()),
+        switch_values(E, BEST.policy),
     ],
     ids=lambda result: type(result).__name__,
 )
 def test_results_plot_themselves(result):
     assert is_drawn(result.plot())
     axes = pyplot.figure().add_subplot()
-    if type(result).__name__ != "LambdaSweep":  # a panel for each observation
+    if getattr(result, "figure", "") != "lambda_sweep":  # a panel for each observation
         assert result.plot(axes) is axes
     pyplot.close("all")
 

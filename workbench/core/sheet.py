@@ -203,11 +203,15 @@ class Drawn:
     figure: ClassVar[str]
     """The function of `workbench.figures` that draws it."""
 
+    def drawn_from(self) -> tuple[Any, ...]:
+        """What that function is given: the result itself, or what the result is about."""
+        return (self,)
+
     def plot(self, axes: Any = None) -> Any:
         """Draw the result, and return the axes."""
         # Figures import results, and so can be loaded only when a result is there.
         figures = importlib.import_module("workbench.figures")
-        return getattr(figures, self.figure)(self, axes=axes)
+        return getattr(figures, self.figure)(*self.drawn_from(), axes=axes)
 
 
 def beside_best(value: str, best: Any) -> str:

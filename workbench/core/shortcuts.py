@@ -27,7 +27,7 @@ from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Sheet, Showing
+from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 from workbench.core.ties import sign_of_difference
@@ -65,12 +65,21 @@ class Shortcut:
         )
 
 
-class Shortcuts(Showing, list[Shortcut]):
-    """The shortcuts of one policy: a list that shows itself as a table."""
+class Shortcuts(Showing, Drawn, list[Shortcut]):
+    """The shortcuts of one policy: a list that shows itself as a table.
 
-    def __init__(self, P: POMDP, found: Iterable[Shortcut] = ()):
+    `plot` draws them as red arrows in the diagram of the policy, or of the best one where pi is not
+    known.
+    """
+
+    figure = "memory_diagram"
+
+    def __init__(self, P: POMDP, found: Iterable[Shortcut] = (), pi: Policy | None = None):
         super().__init__(found)
-        self.P = P
+        self.P, self.pi = P, pi
+
+    def drawn_from(self) -> tuple[Any, ...]:
+        return (self.P,) if self.pi is None else (self.P, self.pi)
 
     def sheet(self) -> Sheet:
         """A row for each shortcut."""
@@ -143,7 +152,7 @@ def shortcuts(
     errors = td_error(true), td_error(td)
     can_decide = not exact and P.is_exact and pi.is_exact and len(P.S) <= MOST_STATES_TO_DECIDE
     rational: tuple[TDValues, ...] = ()
-    found = Shortcuts(P)
+    found = Shortcuts(P, pi=pi)
     for i, j in np.argwhere(~taken & true.reached.raw[:, None]).tolist():
         o, a = P.O[i], P.A[j]
         values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import WrongType
 from workbench.core.numbers import Number, Numbers
-from workbench.core.sheet import Column, Sheet
+from workbench.core.sheet import Column, Drawn, Sheet
 from workbench.core.space import Label, Space
 from workbench.core.words import shown, typeset
 
@@ -112,11 +112,13 @@ class Vector(_Labelled):
         return _labelled_sheet("", [self.title], labels, cells, below)
 
 
-class Table(_Labelled):
+class Table(_Labelled, Drawn):
     """Numbers by the labels of two spaces: `table[row, column]`.
 
     `error`, where it is known, is a table of bounds on the errors of floats.
     """
+
+    figure = "q_table"
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ from workbench.core.learners import Learner, Target, check_count
 from workbench.core.numbers import Number, is_symbolic, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import BEST, Column, Sheet, Showing, WrittenNumber, beside_best
+from workbench.core.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.core.space import Label, Product, Subset
 from workbench.core.table import Table
 from workbench.core.weights import known
@@ -176,7 +176,7 @@ class Equilibrium:
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibria(Findings[Equilibrium], Showing):
+class Equilibria(Findings[Equilibrium], Showing, Drawn):
     """The fixed points that were found, best first, and how far the search went.
 
     Attributes
@@ -193,6 +193,8 @@ class Equilibria(Findings[Equilibrium], Showing):
     exact : whether tables and values are rationals. In floats too a cell is decided by bounds on
         their errors, and by rationals or balls where these leave it open.
     """
+
+    figure = "phase_portrait"
 
     P: POMDP
     learner: Learner

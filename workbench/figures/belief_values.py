@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.figures.argument import require_result
 from workbench.figures.style import SMALL, style_axes
+from workbench.optima.best_history import best_history
+from workbench.optima.optimum import HistoryOptimum
 from workbench.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -18,12 +21,15 @@ if TYPE_CHECKING:
     from workbench.optima.controller import HistoryPolicy
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000")
+_SECONDS = 5.0
+"""Of the search for the policy to draw, where none is given."""
+
 _HATCHES = ("", "//", "..", "xx", "++", "--", "oo")
 _POINTS, _SIDE = 241, 61
 """Beliefs on a line, and on the side of a triangle."""
 
 
-def belief_values(policy: HistoryPolicy, o: Label | None = None, axes: Axes | None = None) -> Axes:
+def belief_values(policy: Any, o: Label | None = None, axes: Axes | None = None) -> Axes:
     """The value of acting by belief, over the beliefs about the states that show o.
 
     Two states make a line with the value above it, three a triangle with lines of equal value.
@@ -31,9 +37,13 @@ def belief_values(policy: HistoryPolicy, o: Label | None = None, axes: Axes | No
 
     Parameters
     ----------
-    policy : `best_history(P).policy`.
+    policy : `best_history(P)`, its policy, or P itself.
     o : the observation; by default the first that two or three states show.
     """
+    if isinstance(policy, POMDP):
+        policy = best_history(policy, max_seconds=_SECONDS)
+    if isinstance(policy, HistoryOptimum):
+        policy = policy.policy
     require_result("belief_values", policy, ("action_values", "P"), "best_history(P).policy")
     P = policy.P
     shown = {x: [s for s in P.S if s not in P.terminal and x in P.omega(s)] for x in P.O}

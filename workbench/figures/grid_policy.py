@@ -4,6 +4,7 @@ that the policy reaches."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from workbench.core.augment import ActionsAndWrites, memory_states
 from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
 from workbench.core.evaluate import Evaluation, evaluate
 from workbench.core.improve import weights_for
+from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.figures.argument import none_left, split_axes, task_and_policy
 from workbench.figures.style import SMALL, WORDS
@@ -107,6 +109,7 @@ def grid_policy(
     evaluation : of the policy, on the task or on the task with a memory; or (E, pi), E, (P, memory)
         or a result that has a policy, and then the grid. Without a policy the best one is drawn.
     grid : cells, walls and marks, or the drawing of a task, which brings `place` and `moves` along.
+        Without one, cells are the observations (x, y), and walls between them are not drawn.
     axes : an array of at least as many axes as there are panels.
     place : the cell of a state s (without memory) that shows o; o itself by default.
     moves : where actions point.
@@ -123,10 +126,7 @@ def grid_policy(
         none_left("grid_policy", given)
     P, key, heading = evaluation.P, "", None
     if grid is None:
-        raise WrongType(
-            f"grid_policy draws {P.name} on a grid: give its drawing, such as "
-            "TASKS['gravity'].drawing of pomdps, or a Grid"
-        )
+        grid, key = _open_grid(P), "walls between cells are not drawn"
     if not hasattr(grid, "signs"):
         drawing, key, heading = grid, grid.key, grid.heading
         grid, place, moves = drawing.grid, place or drawing.place, moves or drawing.moves
@@ -167,6 +167,33 @@ def grid_policy(
     if new and notes:
         axes.ravel()[0].get_figure().supxlabel("; ".join(notes), fontsize=SMALL)
     return axes
+
+
+@dataclass(frozen=True)
+class _OpenGrid:
+    """Cells without walls between them."""
+
+    cells: list[GridCell]
+    signs: list[tuple[str, GridCell]] = field(default_factory=list)
+
+    def has_wall(self, cell: GridCell, move: GridCell) -> bool:
+        return (cell[0] + move[0], cell[1] + move[1]) not in self.cells
+
+
+def _open_grid(P: POMDP) -> _OpenGrid:
+    """The grid of a task that shows its cell."""
+    augmented = isinstance(P.A, ActionsAndWrites)
+    cells = [
+        o
+        for o in dict.fromkeys(label[1] if augmented else label for label in P.O)
+        if isinstance(o, tuple) and len(o) == 2 and all(isinstance(x, int) for x in o)
+    ]
+    if not cells:
+        raise WrongType(
+            f"grid_policy draws {P.name} on a grid: give its drawing, such as "
+            "TASKS['gravity'].drawing of pomdps, or a Grid"
+        )
+    return _OpenGrid(cells)
 
 
 def grid_walk(

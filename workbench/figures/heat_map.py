@@ -14,7 +14,9 @@ from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.improve import weights_for
 from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
 from workbench.core.space import Label, Space
+from workbench.core.table import Table
 from workbench.figures.argument import none_left, policy_in, refuse, split_axes, task_and_policy
 from workbench.figures.canvas import text_size
 from workbench.text import shown
@@ -40,17 +42,26 @@ def _cell(x: Any) -> str:
     return shown(x, digits=3, longest=_SHORT, undefined="", noise=5e-13)
 
 
-def policy_table(pi: Any, axes: Axes | None = None, rows: Sequence[Label] | None = None) -> Axes:
+def policy_table(
+    pi: Any, *given: Any, axes: Axes | None = None, rows: Sequence[Label] | None = None
+) -> Axes:
     """pi(a | o) as a heat map: dark is probable, an empty cell is never.
 
     Parameters
     ----------
-    pi : a policy, or a result that has one, such as `improve(E)` or `best_memoryless(E)`.
+    pi : a policy, or a result that has one, such as `improve(E)` or `best_memoryless(E)`; or (E,
+        pi), E or (P, memory). Without a policy the best one is drawn.
     rows : the observations to show; all if None.
     """
-    policy = policy_in(pi)
+    given, axes = split_axes(given, axes)
+    call = "uniform(E), Policy(E, ...) or best_memoryless(E).policy"
+    if isinstance(pi, POMDP):
+        policy: Policy | None = task_and_policy("policy_table", pi, given, call)[1]
+    else:
+        none_left("policy_table", given)
+        policy = policy_in(pi)
     if policy is None:
-        refuse("policy_table", pi, "uniform(E), Policy(E, ...) or best_memoryless(E).policy")
+        refuse("policy_table", pi, call)
     pi = policy
     places = [pi.O.index(o) for o in rows] if rows is not None else list(range(len(pi.O)))
     numbers = pi.prob.objects if pi.is_exact else pi.prob.floats
@@ -73,12 +84,18 @@ def q_table(
 
     Parameters
     ----------
-    values : an `Evaluation`, or `TDValues`; or (E, pi), E, (P, memory) or a result that has a
-        policy. Without a policy the uniform one is evaluated.
+    values : an `Evaluation`, or `TDValues`, or a table of numbers such as `switch_values(E, pi)`;
+        or (E, pi), E, (P, memory) or a result that has a policy. Without a policy the uniform one
+        is evaluated.
     pi : a policy whose actions get a frame, such as the greedy one.
     rows : the observations to show; all on which the agent acts if None.
     """
     given, axes = split_axes(given, axes)
+    if isinstance(values, Table):
+        none_left("q_table", given)
+        title, q, O, A = values.title, values, values.rows, values.columns
+        places = list(range(len(O))) if rows is None else [O.index(o) for o in rows]
+        return _number_map(title or "q(o, a)", q, O, A, places, pi, axes)
     if not hasattr(values, "q"):
         call = "evaluate(E, pi) or td_values(E, pi)"
         E, followed = task_and_policy("q_table", values, given, call, best=False)
@@ -89,6 +106,19 @@ def q_table(
     places = (
         [P.O.index(o) for o in rows] if rows is not None else np.flatnonzero(P.decides).tolist()
     )
+    return _number_map("q(o, a)", q, P.O, P.A, places, pi, axes)
+
+
+def _number_map(
+    title: str,
+    q: Table,
+    O: Space,
+    A: Space,
+    places: list[int],
+    pi: Policy | None,
+    axes: Axes | None,
+) -> Axes:
+    """Draw some rows of a table, with a frame around the actions that pi takes."""
     cells = q.array[places].astype(object)
     heat = np.array([[np.nan if x is None else float(x) for x in row] for row in cells]).reshape(
         cells.shape
@@ -104,12 +134,12 @@ def q_table(
         else (pi.prob.floats[places] > 0) & ~np.isnan(heat)
     )
     return _heat_map(
-        "q(o, a)",
+        title,
         heat,
         texts,
-        [P.O[i] for i in places],
-        P.O,
-        P.A,
+        [O[i] for i in places],
+        O,
+        A,
         "cividis",
         (low, high),
         axes,

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.core.augment import augment
 from workbench.core.errors import WorkbenchError
 from workbench.core.learners import Learner
 from workbench.core.pomdp import POMDP
+from workbench.equilibrium.equilibria import Equilibria
 from workbench.equilibrium.phase_plane import Pair, PhasePlane, phase_plane
 from workbench.figures.argument import require_result
 from workbench.figures.style import SMALL, style_axes
@@ -20,24 +22,31 @@ if TYPE_CHECKING:
 _COLOURS = ("#F2D8A0", "#8CC4E8", "#5FB89A", "#C98BAE", "#E5E5E5", "#F4B6A6")
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++")
 _MOST_ARROWS = 17
+_MOST_POINTS = 6
+"""Fixed points that are marked: there are as many markers."""
 
 
 def phase_portrait(
     plane: Any,
     runs: Any = (),
-    points: dict[str, Any] | None = None,
+    points: Any = None,
     axes: Axes | None = None,
 ) -> Axes:
     """The mean field on a plane of tables: the background tells the greedy policy, arrows the way.
 
     Parameters
     ----------
-    plane : from `phase_plane(P, learner, x, y, ...)`; or a POMDP, with the learner behind it.
+    plane : from `phase_plane(P, learner, x, y, ...)`; or (E, learner), or (P, memory, learner); or
+        from `equilibria(P, learner)`, whose best fixed points are marked.
     runs : tables `[k, o, a]`, such as `run_path(...)` gives; each is drawn as a line.
     points : {name: a table `[o, a]`} to mark, such as the q of an equilibrium.
     """
+    if isinstance(plane, POMDP) and isinstance(points, Learner):  # (P, memory, learner)
+        plane, runs, points = augment(plane, runs), points, None
     if isinstance(plane, POMDP) and isinstance(runs, Learner):
         plane, runs = phase_plane(plane, runs), ()
+    if isinstance(plane, Equilibria):
+        plane, points = _around(plane)
     require_result("phase_portrait", plane, ("region", "flow"), "phase_plane(P, learner, ...)")
     from matplotlib.patches import Patch
 
@@ -103,6 +112,21 @@ def phase_portrait(
         handlelength=2.2,
     )
     return axes
+
+
+def _around(found: Equilibria) -> tuple[PhasePlane, dict[str, Any]]:
+    """The plane through the best fixed point, wide enough for the next best, and their tables."""
+    tables = [np.asarray(one.q.array, dtype=float) for one in found.found[:_MOST_POINTS]]
+    base = np.nan_to_num(tables[0]) if tables else None  # rows that are never seen are undefined
+    plane = phase_plane(found.P, found.learner, base=base)
+    if tables:
+        x, y = _projected(plane, np.stack(tables), 3)
+        ends = []
+        for at, shown in ((plane.at_x, x), (plane.at_y, y)):
+            low, high = min(at[0], np.nanmin(shown)), max(at[-1], np.nanmax(shown))
+            ends.append((low - 0.05 * (high - low), high + 0.05 * (high - low)))
+        plane = phase_plane(found.P, found.learner, base=base, width=ends[0], height=ends[1])
+    return plane, {f"fixed point {i + 1}": table for i, table in enumerate(tables)}
 
 
 def _arrows(plane: PhasePlane, axes: Axes) -> None:

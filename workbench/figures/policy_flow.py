@@ -31,13 +31,14 @@ def policy_flow(found: Any, *given: Any, axes: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    found : from `policy_slice(E, pi, x=(o, a), y=(o, a))`; or E, or (P, memory): then the first two
-        actions at the first observation vary.
+    found : from `policy_slice(E, pi, x=(o, a), y=(o, a))`; or (E, pi), E or (P, memory): then the
+        first two actions at the first observation vary.
     """
     given, axes = split_axes(given, axes)
     if isinstance(found, POMDP):
         task, given = task_of(found, given)
-        found = policy_slice(task)
+        found = policy_slice(task, *given[:1])
+        given = given[1:]
     none_left("policy_flow", given)
     require_result("policy_flow", found, ("ends",), "policy_slice(E, pi, x, y)")
     from matplotlib.patches import Patch, Rectangle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.core.chain import reached_rows
 from workbench.core.numbers import Number
@@ -29,7 +29,7 @@ def bound_cells(bound: Number, gap: Number) -> tuple[Number | WrittenNumber, str
 
 
 @dataclass(frozen=True, eq=False)
-class HistoryOptimum(Showing):
+class HistoryOptimum(Showing, Drawn):
     """The best history-based value, or bounds on it.
 
     Attributes
@@ -57,6 +57,19 @@ class HistoryOptimum(Showing):
     interrupted: bool = False
     policy: HistoryPolicy | None = None
     criterion: str = "return"
+
+    @property
+    def figure(self) -> str:  # type: ignore[override]
+        """Values over beliefs where two or three states look alike, else the graph of beliefs."""
+        looks = (
+            sum(o in self.P.omega(s) for s in self.P.S if s not in self.P.terminal)
+            for o in self.P.O
+        )
+        planar = any(n in (2, 3) for n in looks)
+        return "belief_values" if planar and self.policy is not None else "belief_graph"
+
+    def drawn_from(self) -> tuple[Any, ...]:
+        return (self.policy if self.figure == "belief_values" else self.P,)
 
     def sheet(self) -> Sheet:
         """The value, its bound and how they were found, as one row."""

@@ -41,7 +41,7 @@ from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Sheet, Showing
+from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
@@ -102,7 +102,7 @@ class CriticalPoint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CriticalPoints(Sequence[CriticalPoint], Showing):
+class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
     """The Kuhn-Tucker points of a POMDP's return, the best first.
 
     Attributes
@@ -116,7 +116,11 @@ class CriticalPoints(Sequence[CriticalPoint], Showing):
         o, which bounds it.
     bezout : the product of the degrees of the equations, added up over the faces: no more isolated
         points than that.
+
+    `plot` draws the policy of the best point.
     """
+
+    figure = "policy_table"
 
     P: POMDP
     points: tuple[CriticalPoint, ...]
@@ -127,6 +131,9 @@ class CriticalPoints(Sequence[CriticalPoint], Showing):
     degrees: tuple[int, ...]
     most: tuple[int, ...]
     bezout: int
+
+    def drawn_from(self) -> tuple[Any, ...]:
+        return (self.points[0].policy,) if self.points else (self,)
 
     @property
     def complete(self) -> bool:

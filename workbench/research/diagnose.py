@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import sympy
@@ -37,7 +37,7 @@ from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Sheet, Showing
+from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.core.td import td_values
 from workbench.evaluation.discrepancy import lambda_discrepancy
@@ -75,7 +75,7 @@ _Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis(Showing):
+class Diagnosis(Showing, Drawn):
     """What theory says about z = (m, o) on a task.
 
     Attributes
@@ -93,7 +93,12 @@ class Diagnosis(Showing):
         None where they are not defined or too large to compute. `decodable_after` is None as well
         if no window is long enough.
     from_decimals : whether the task was given in floats: every yes and no is about their decimals.
+
+    `plot` draws the values that TD(lambda) has under the uniform policy: the discrepancy is the
+    difference between their two ends.
     """
+
+    figure = "lambda_sweep"
 
     P: POMDP
     memory: Memory
@@ -111,6 +116,9 @@ class Diagnosis(Showing):
     window_bound: Number | None
     rank: int | None
     from_decimals: bool = False
+
+    def drawn_from(self) -> tuple[Any, ...]:
+        return self.P, self.memory
 
     @property
     def gap(self) -> tuple[Number, Number] | None:

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -54,7 +54,7 @@ from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import ANSWERS, Column, Sheet, Showing
+from workbench.core.sheet import ANSWERS, Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.optima.best_history import best_history
@@ -88,7 +88,7 @@ _MOST_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Encoding(Showing):
+class Encoding(Showing, Drawn):
     """Whether a memory can encode an optimal policy, and why. True or False as a condition;
     undecided raises.
 
@@ -105,6 +105,9 @@ class Encoding(Showing):
     searched : decisions of the search.
     lacks : where it holds, a bound on how much more the best history-based value is than that of
         the policy: 0 where they are proved to be equal, more where floats cannot tell them apart.
+    P, attached : the task and the memory.
+
+    `plot` draws the policy found as a controller, or the beliefs of the task where there is none.
     """
 
     task: str
@@ -117,6 +120,26 @@ class Encoding(Showing):
     policy: Policy | None = None
     searched: int = 0
     lacks: Number = 0
+    P: POMDP | None = field(default=None, compare=False)
+    attached: Memory | None = field(default=None, compare=False)
+
+    @property
+    def figure(self) -> str:  # type: ignore[override]
+        """The function of `workbench.figures` that draws it."""
+        found = self.policy is not None or self.choice is not None
+        return "controller_graph" if self.holds and found else "belief_graph"
+
+    def drawn_from(self) -> tuple[Any, ...]:
+        if self.figure == "belief_graph":
+            return (self.P,)
+        policy = self.policy
+        if policy is None:
+            assert self.P is not None
+            assert self.attached is not None
+            assert self.choice is not None
+            E = augment(self.P, self.attached)
+            policy = Policy.deterministic(E, self.choice, otherwise=E.A[0])
+        return self.P, self.attached, policy
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -173,6 +196,13 @@ def can_encode_optimal(
     See also: `is_sufficiently_expressive`, `needs_memory`, `frontier`.
     """
     attached = attach(memory, P)
+    return replace(_decide(P, attached, limit, budget, max_seconds), P=P, attached=attached)
+
+
+def _decide(
+    P: POMDP, attached: Memory, limit: int, budget: int, max_seconds: float | None
+) -> Encoding:
+    """The answer by beliefs where they are few enough, else by bounds."""
     until = deadline(max_seconds)
     rational = None if reads_rewards(P, attached) or P.symbols else in_rationals(P)
     if rational is not None:

@@ -26,12 +26,12 @@ Definition A.2 needs finitely many beliefs: infinitely many share some observati
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from workbench.agents.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
 from workbench.core.errors import WorkbenchError
-from workbench.core.sheet import ANSWERS, Column, Sheet, Showing
+from workbench.core.sheet import ANSWERS, Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.plain_numbers import deadline
@@ -58,7 +58,7 @@ _MOST_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Expressiveness(Showing):
+class Expressiveness(Showing, Drawn):
     """Whether a memory is sufficiently expressive, and why. True or False as a condition; undecided
     raises.
 
@@ -76,7 +76,12 @@ class Expressiveness(Showing):
         action, and () for the start.
     memory_states : how many there are for the members of the clique.
     searched : decisions of the search.
+    P : the task.
+
+    `plot` draws the beliefs that the memory has to tell apart.
     """
+
+    figure = "belief_graph"
 
     task: str
     memory: str
@@ -87,6 +92,10 @@ class Expressiveness(Showing):
     clique: tuple[History, ...] = ()
     memory_states: int | None = None
     searched: int = 0
+    P: POMDP | None = field(default=None, compare=False)
+
+    def drawn_from(self) -> tuple[Any, ...]:
+        return (self.P,)
 
     def __bool__(self) -> bool:
         if self.holds is None:
@@ -146,7 +155,14 @@ def is_sufficiently_expressive(
 
     See also: `can_encode_optimal`, `reachable_beliefs`, `needs_memory`.
     """
-    attached, until = attach(memory, P), deadline(max_seconds)
+    return replace(_decide(P, attach(memory, P), limit, budget, ended, max_seconds), P=P)
+
+
+def _decide(
+    P: POMDP, attached: Memory, limit: int, budget: int, ended: bool, max_seconds: float | None
+) -> Expressiveness:
+    """Choose how to answer by how many beliefs there are and by how the memory is written."""
+    until = deadline(max_seconds)
     graph = explore_beliefs(P, limit, crowd=len(attached.M), ended=ended, until=until)
     if not graph.complete:
         if len(graph) <= limit and graph.u <= len(attached.M):

@@ -15,13 +15,14 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from workbench.core.errors import NeverEnds, WorkbenchError, WrongType
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Sheet, Showing
+from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.memories import none
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
@@ -90,7 +91,7 @@ class InFamily:
 
 
 @dataclass(frozen=True, eq=False)
-class Necessity(Showing):
+class Necessity(Showing, Drawn):
     """Whether a task needs memory.
 
     Attributes
@@ -106,7 +107,11 @@ class Necessity(Showing):
     limits : of the search; margin : values closer than this count as equal where floats are
         compared.
     interrupted : whether Ctrl-C cut the search short.
+
+    `plot` draws best values against numbers of memory states.
     """
+
+    figure = "frontier_plot"
 
     P: POMDP
     memoryless: MemorylessOptimum | None
@@ -120,6 +125,9 @@ class Necessity(Showing):
     limits: Limits
     margin: float
     interrupted: bool = False
+
+    def drawn_from(self) -> tuple[Any, ...]:
+        return (self.P,)
 
     @property
     def needed(self) -> bool | None:
