@@ -78,6 +78,7 @@ _HOMES = {
     "from_gymnasium": "workbench.interop.gym",
     "to_gymnasium": "workbench.interop.gym",
     "MemoryWrapper": "workbench.interop.gym",
+    "load_drn": "workbench.interop.drn_file",
     "export_drn": "workbench.interop.storm",
     "storm_value": "workbench.interop.storm",
 }

@@ -160,7 +160,7 @@ def test_unclear_goals_are_refused():
     with pytest.raises(WorkbenchError, match="shows top in state 4 only sometimes"):
         with_goal(blurred, "top")
     alike = walk(omega=lambda s: {4 if s in (3, 4) else "fog": 1})
-    with pytest.raises(WorkbenchError, match="4 is a state and an observation of walk"):
+    with pytest.raises(WorkbenchError, match="4 names different sets of states of walk"):
         with_goal(alike, 4)
     with pytest.raises(WorkbenchError, match="a step limit is at least 1"):
         with_goal(walk(), 4, within=0)

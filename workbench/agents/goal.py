@@ -46,7 +46,8 @@ def with_goal(
 
     Parameters
     ----------
-    goal : a state, an observation, several of them, or a function that says whether a state is one.
+    goal : a state, an observation, a label that states of a model checker carry, several of them,
+        or a function that says whether a state is one.
     within : the goal must be reached in so many steps; the agent does not see the count.
     steps : count steps instead: what a policy is worth is minus their expected number, or minus
         that of min(steps, within).
@@ -135,7 +136,7 @@ def _goal_states(P: POMDP, goal: object) -> tuple[Mask, str]:
 
 
 def _named(P: POMDP, goal: object) -> Mask | None:
-    """The states that are, or surely show, a label or its text. None where nothing has it."""
+    """The states that are, surely show or carry a label. None where nothing has it."""
     masks = []
     s, o = _find(P.S, goal), _find(P.O, goal)
     if s is not None:
@@ -150,10 +151,14 @@ def _named(P: POMDP, goal: object) -> Mask | None:
                 "sometimes, so that no set of states is this goal; name the states"
             )
         masks.append(mask)
-    if len(masks) == 2 and not np.array_equal(*masks):
+    # states that come from a model checker carry labels
+    carried = np.array([goal in getattr(label, "labels", ()) for label in P.S])
+    if carried.any():
+        masks.append(carried)
+    if any(not np.array_equal(mask, masks[0]) for mask in masks):
         raise WorkbenchError(
-            f"{show(goal)} is a state and an observation of {P.name}, and other states show it; "
-            "give a function of the state"
+            f"{show(goal)} names different sets of states of {P.name} (as a state, an observation "
+            "or a label); give a function of the state"
         )
     return masks[0] if masks else None
 

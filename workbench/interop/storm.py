@@ -10,7 +10,7 @@ that a policy makes of it.
     rewards       R(s, a), or r_pi(s) for a chain: the format has no rewards of single outcomes
     observations  places in P.O; terminal states, `done` and `start`, where nothing is decided, have
                   observations of their own
-    labels        `init`, and `done` on terminal states too
+    labels        `init`, `done` on terminal states too, and those that the states carry
 
 Where a state has several observations the POMDP is written over pairs (s, o). Exact numbers are
 written as fractions, symbols as parameters. `storm_value` has Storm compute the return of a policy.
@@ -67,7 +67,7 @@ def export_drn(P: POMDP, policy: Policy | None = None) -> str:
         action end [0]
             1 : 1
 
-    See also: `storm_value`, `save_pomdp`, `save_controller`.
+    See also: `load_drn`, `to_umb`, `storm_value`, `save_pomdp`, `save_controller`.
     """
     if policy is None:
         P = P if P.omega.is_deterministic else augment(P, "none")
@@ -174,6 +174,9 @@ def _states(
     ended = len(P.O)
     for s in range(nS):
         label = " init" if s == only else ""
+        for word in getattr(P.S[s], "labels", ()):
+            if word not in ("init", "done"):
+                label += f' "{word}"' if any(map(str.isspace, word)) else f" {word}"
         if P.terminal.mask[s]:
             yield ended, label + " done", [("end", 0, {s: 1})]
             continue
