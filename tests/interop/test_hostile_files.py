@@ -11,7 +11,7 @@ import pytest
 
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [("pomdp", 150), ("controller", 60), ("spec", 150), ("model", 150), ("cell", 60)],
+    [("pomdp", 150), ("drn", 150), ("controller", 60), ("spec", 150), ("model", 150), ("cell", 60)],
 )
 def test_damaged_files_are_read_or_refused_in_words(kind, count):
     read, refused = file_fuzz.attack(kind, count, seed=1)

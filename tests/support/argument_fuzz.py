@@ -92,6 +92,10 @@ def right_calls() -> dict[str, dict[str, Any]]:
     weighted = {**of_policy, "weights": "visits"}
     saved = _folder() / "task.POMDP"
     workbench.save_pomdp(P, saved)
+    listed = _folder() / "task.drn"
+    listed.write_text(workbench.export_drn(P))
+    binary = _folder() / "task.umb"
+    workbench.to_umb(P, binary)
     controller = workbench.controller_of(P, "none", plain)
     kept = _folder() / "controller.json"
     workbench.save_controller(controller, kept)
@@ -146,6 +150,9 @@ def right_calls() -> dict[str, dict[str, Any]]:
         "to_gymnasium": {"P": P, "render_mode": None},
         "MemoryWrapper": {"env": workbench.to_gymnasium(P), "memory": "B1", "flat": False},
         "export_drn": {"P": P, "policy": pi},
+        "load_drn": {"path": listed, "reward": None, "gamma": 1},
+        "from_umb": {"path": binary, "reward": None, "gamma": 1},
+        "to_umb": {"P": P, "path": _folder() / "task.umb"},
         "Policy": {"P": P, "table": pi.prob.floats},
         "MemoryPair": {"P": P, "memory": "B1"},
         "decreasing": {"first": 0.5, "halving": 9.0},

@@ -24,10 +24,12 @@ from typing import Any
 import numpy as np
 
 from pomdps import recall4, t_maze
-from workbench import Policy, augment, controller_of
+from workbench import Policy, augment, controller_of, export_drn
 from workbench.cli.task_name import find_task
 from workbench.core.errors import WorkbenchError
 from workbench.interop.controller_file import controller_data, controller_from_data
+from workbench.interop.drn_file import parse_drn
+from workbench.interop.explicit import to_pomdp
 from workbench.interop.pomdp_file import parse_pomdp, pomdp_text
 from workbench.results.json import model_from_json, model_json, parse_json
 from workbench.sweeps.spec import EXAMPLE, parse_spec
@@ -168,6 +170,11 @@ def _files() -> list[str]:
 _kept: list[str] = []
 
 
+def _drn(rng: random.Random) -> None:
+    text = export_drn(rng.choice([recall4(), t_maze(2)]))
+    to_pomdp(parse_drn("damaged", damaged_text(text, rng)))
+
+
 def _controller(rng: random.Random) -> None:
     P = rng.choice([recall4(), t_maze(2)])
     form = rng.choice(["json", "paynt", "storm"])
@@ -195,6 +202,7 @@ def _cell(rng: random.Random) -> None:
 
 KINDS: dict[str, Callable[[random.Random], None]] = {
     "pomdp": _pomdp,
+    "drn": _drn,
     "controller": _controller,
     "spec": _spec,
     "model": _model,

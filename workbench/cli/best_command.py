@@ -9,7 +9,7 @@ import typer
 
 def best_command(
     task: Annotated[
-        str, typer.Argument(help="A task, such as recall4, or a file ending in .POMDP.")
+        str, typer.Argument(help="A task, such as recall4, or a .POMDP, .drn or .umb file.")
     ],
     memory: Annotated[
         list[str] | None,

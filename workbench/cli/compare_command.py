@@ -11,7 +11,7 @@ from workbench.text import brief
 
 def compare_command(
     task: Annotated[
-        str, typer.Argument(help="A task such as recall4, or a file ending in .POMDP.")
+        str, typer.Argument(help="A task such as recall4, or a .POMDP, .drn or .umb file.")
     ],
     memory: Annotated[
         list[str] | None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def controller_command(
     task: Annotated[
-        str, typer.Argument(help="A task, such as t_maze, or a file ending in .POMDP.")
+        str, typer.Argument(help="A task, such as t_maze, or a .POMDP, .drn or .umb file.")
     ],
     memory: Annotated[
         str, typer.Option("-m", "--memory", help="A memory, such as O1 or clock2*B1.")

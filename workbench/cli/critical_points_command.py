@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def critical_points_command(
     task: Annotated[
-        str, typer.Argument(help="A small task, such as recall4, or a file ending in .POMDP.")
+        str, typer.Argument(help="A small task, such as recall4, or a .POMDP, .drn or .umb file.")
     ],
     memory: Annotated[str, typer.Option("-m", "--memory", help="A memory, such as B1.")] = "none",
     starts: Annotated[

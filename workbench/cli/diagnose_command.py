@@ -9,7 +9,7 @@ import typer
 
 def diagnose_command(
     task: Annotated[
-        str, typer.Argument(help="A task, such as t_maze, or a file ending in .POMDP.")
+        str, typer.Argument(help="A task, such as t_maze, or a .POMDP, .drn or .umb file.")
     ],
     memory: Annotated[
         list[str] | None,

@@ -21,7 +21,7 @@ _MOST_ROWS_TOLD = 6
 
 def equilibria_command(
     task: Annotated[
-        str, typer.Argument(help="A task, such as recall4, or a file ending in .POMDP.")
+        str, typer.Argument(help="A task, such as recall4, or a .POMDP, .drn or .umb file.")
     ],
     memory: Annotated[
         list[str] | None,

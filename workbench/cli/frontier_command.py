@@ -12,7 +12,7 @@ from workbench.cli.output_options import picture_file
 
 def frontier_command(
     task: Annotated[
-        str, typer.Argument(help="A task, such as t_maze, or a file ending in .POMDP.")
+        str, typer.Argument(help="A task, such as t_maze, or a .POMDP, .drn or .umb file.")
     ],
     up_to: Annotated[
         int, typer.Option("--up-to", min=1, help="The most nodes of a controller.")

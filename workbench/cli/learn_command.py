@@ -24,7 +24,7 @@ for."""
 
 def learn_command(
     task: Annotated[
-        str, typer.Argument(help="A task, such as gravity, or a file ending in .POMDP.")
+        str, typer.Argument(help="A task, such as gravity, or a .POMDP, .drn or .umb file.")
     ],
     memory: Annotated[
         list[str] | None,

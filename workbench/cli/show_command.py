@@ -25,7 +25,7 @@ _MOST_OUTCOMES = 20_000_000
 
 def show_command(
     task: Annotated[
-        str, typer.Argument(help="A task, such as gravity, or a file ending in .POMDP.")
+        str, typer.Argument(help="A task, such as gravity, or a .POMDP, .drn or .umb file.")
     ],
     memory: Annotated[
         str | None,

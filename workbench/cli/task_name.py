@@ -21,9 +21,10 @@ def whole_name(name: str) -> str:
 
 
 def find_task(name: str) -> POMDP:
-    """The task that a name on the command line means: one of `pomdps`, or a file ending in .POMDP.
+    """The task that a name on the command line means: one of `pomdps`, or a file.
 
-    A word that only one task has in its name is enough (`whole_name`).
+    A word that only one task has in its name is enough (`whole_name`). A file ends in .POMDP, .drn
+    or .umb.
 
     >>> find_task("recall")
     POMDP recall: 6 states (1 terminal), 1 observation, 3 actions, 15 outcomes, gamma 19/20
@@ -36,10 +37,18 @@ def find_task(name: str) -> POMDP:
         from workbench.interop.pomdp_file import load_pomdp
 
         return load_pomdp(name)
+    if name.lower().endswith(".drn"):
+        from workbench.interop.drn_file import load_drn
+
+        return load_drn(name)
+    if name.lower().endswith(".umb"):
+        from workbench.interop.umb import from_umb
+
+        return from_umb(name)
     name = whole_name(name)
     if name not in TASKS:
         raise UnknownLabel(
             f"unknown task {name!r}{did_you_mean(name, TASKS)}; known are {', '.join(TASKS)}, or a "
-            "file ending in .POMDP"
+            "file ending in .POMDP, .drn or .umb"
         )
     return TASKS[name].make()

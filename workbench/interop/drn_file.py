@@ -15,14 +15,15 @@ import sympy
 from sympy.parsing.sympy_parser import parse_expr
 
 from workbench.core.errors import ModelError
-from workbench.core.numbers import Number, is_symbolic, number
+from workbench.core.numbers import Number, is_symbolic, number, to_float
 from workbench.core.pomdp import POMDP
 from workbench.interop.explicit import Choice, Listed, Rewards, StateEntry, to_pomdp
+from workbench.output import read_whole
 from workbench.text import shorten
 
 KINDS = ("POMDP", "MDP", "DTMC")
 
-_PLAIN = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?(/[0-9]+)?", re.I)
+_PLAIN = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]{1,3})?(/[0-9]+)?", re.I)
 _EXPRESSION = re.compile(r"[\w\s.+\-*/^()]*")
 _LABEL = re.compile(r'"([^"]+)"|([^\s"]+)')
 
@@ -48,17 +49,15 @@ def load_drn(path: str | Path, reward: str | None = None, gamma: Number = 1) -> 
     ...     load_drn(path)
     POMDP corridor: 4 states (1 terminal), 2 observations, 2 actions, 6 outcomes, gamma 1
 
-    See also: `export_drn`, `from_umb`, `from_prism`, `load_pomdp`, `with_goal`.
+    See also: `export_drn`, `from_umb`, `load_pomdp`, `with_goal`.
     """
     path = Path(path)
-    listed = _read(path.stem, path.read_text())
-    rows = [x for s in listed.states for c in s.choices for x in [sum(b[1] for b in c.branches)]]
-    if any(total != 1 and not is_symbolic(total) for total in rows):
-        _change_numbers(listed, float)
+    listed = parse_drn(path.stem, read_whole(path).decode(errors="replace"))
     return to_pomdp(listed, reward, gamma)
 
 
-def _read(name: str, text: str) -> Listed:
+def parse_drn(name: str, text: str) -> Listed:
+    """The model that the text of a DRN file lists."""
     lines = iter(enumerate(text.splitlines(), start=1))
     kind, names, value_of = _header(name, lines)
     states: list[StateEntry] = []
@@ -85,9 +84,13 @@ def _read(name: str, text: str) -> Listed:
                 states[-1].choices[-1].branches.append(branch)
         except (ValueError, LookupError, SyntaxError, TypeError, ArithmeticError, RecursionError):
             raise _wrong(name, at, raw) from None
-    if any(j >= len(states) for s in states for c in s.choices for j, _, _ in c.branches):
+    if any(not 0 <= j < len(states) for s in states for c in s.choices for j, _, _ in c.branches):
         raise ModelError(f"{name}: a transition leads to a state that is not listed")
-    return Listed(name, states, starts, names)
+    listed = Listed(name, states, starts, names)
+    totals = [sum(x for _, x, _ in choice.branches) for s in states for choice in s.choices]
+    if any(total != 1 and not is_symbolic(total) for total in totals):
+        _change_numbers(listed, to_float)
+    return listed
 
 
 def _header(

@@ -34,6 +34,7 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
 from workbench.extras import need
+from workbench.interop.explicit import BEGIN
 from workbench.text import show
 
 Row = dict[int, Number]
@@ -76,7 +77,7 @@ def export_drn(P: POMDP, policy: Policy | None = None) -> str:
     symbols = sorted(
         map(str, P.symbols | (policy.prob.symbols if policy is not None else frozenset()))
     )
-    written = list(_states(P, policy))
+    written = list(listed_states(P, policy))
     choices = sum(len(actions) for _, _, actions in written)
     lines = [
         f"// {' '.join(P.name.split())}" + ("" if policy is None else " under a policy"),
@@ -91,9 +92,10 @@ def export_drn(P: POMDP, policy: Policy | None = None) -> str:
         str(choices),
         "@model",
     ]
-    for i, (o, label, actions) in enumerate(written):
+    for i, (o, labels, actions) in enumerate(written):
         seen = f" {{{o}}}" if policy is None else ""
-        lines.append(f"state {i}{seen} [0]{label}")
+        quoted = [f'"{word}"' if any(map(str.isspace, word)) else word for word in labels]
+        lines.append(" ".join([f"state {i}{seen} [0]", *quoted]))
         for name, r, row in actions:
             lines.append(f"\taction {name} [{_text(r)}]")
             lines += [f"\t\t{j} : {_text(x)}" for j, x in row.items()]
@@ -163,9 +165,9 @@ def _never_ends(P: POMDP) -> NeverEnds:
     )
 
 
-def _states(
-    P: POMDP, policy: Policy | None
-) -> Iterator[tuple[int, str, list[tuple[str, Number, Row]]]]:
+def listed_states(
+    P: POMDP, policy: Policy | None = None
+) -> Iterator[tuple[int, list[str], list[tuple[str, Number, Row]]]]:
     """Each state's observation, its labels, and its choices (name, reward, row)."""
     nS, discounted = len(P.S), P.gamma != 1
     done = nS
@@ -173,21 +175,20 @@ def _states(
     names = action_names(P)
     ended = len(P.O)
     for s in range(nS):
-        label = " init" if s == only else ""
-        for word in getattr(P.S[s], "labels", ()):
-            if word not in ("init", "done"):
-                label += f' "{word}"' if any(map(str.isspace, word)) else f" {word}"
+        carried = [word for word in getattr(P.S[s], "labels", ()) if word not in ("init", "done")]
+        labels = [*["init"][: s == only], *["done"][: bool(P.terminal.mask[s])], *carried]
         if P.terminal.mask[s]:
-            yield ended, label + " done", [("end", 0, {s: 1})]
+            yield ended, labels, [("end", 0, {s: 1})]
             continue
         choices = [(names[a], *_outcomes(P, s, a, done)) for a in range(len(P.A))]
         if policy is not None:
             choices = [_mixed(choices, _acts(P, policy, s))]
-        yield int(P.omega.o[P.omega.row_ptr[s]]), label, choices
+        yield int(P.omega.o[P.omega.row_ptr[s]]), labels, choices
     if discounted:
-        yield ended, " done", [("end", 0, {done: 1})]
+        yield ended, ["done"], [("end", 0, {done: 1})]
     if only is None:
-        yield ended + 1, " init", [("begin", 0, {int(s): P.mu.prob[int(s)] for s in P.mu.support})]
+        starts = {int(s): P.mu.prob[int(s)] for s in P.mu.support}
+        yield ended + 1, ["init"], [(BEGIN, 0, starts)]
 
 
 def _outcomes(P: POMDP, s: int, a: int, done: int) -> tuple[Number, Row]:
