@@ -54,7 +54,7 @@ class Choice:
 
 @dataclass(slots=True)
 class StateEntry:
-    """A state of a listed model; observation None where nothing is hidden."""
+    """A state of a listed model. The observation is None where nothing is hidden."""
 
     name: str
     labels: list[str]
@@ -182,7 +182,7 @@ def _offered(model: Listed, ended: list[bool], labels: list[State]) -> dict[Labe
 
 
 def _names(actions: list[str | None]) -> list[str]:
-    """The names of the actions of a state: places where one has no name or two have the same."""
+    """The names of the actions of a state, or places where names do not tell them apart."""
     named = [a for a in actions if a]
     return (
         named if len(set(named)) == len(actions) else [str(place) for place in range(len(actions))]
