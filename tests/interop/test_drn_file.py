@@ -170,6 +170,13 @@ def test_what_the_workbench_lacks_is_refused_by_name(locks, old, new, error):
         load_drn(locks, "gain")
 
 
+def test_a_reward_model_without_a_name(locks):
+    """Storm writes a space after each name."""
+    locks.write_text(LOCKS.replace("cost gain\n", " gain \n"))
+    assert best_history(load_drn(locks, "gain"), exact=True).value == F(55, 12)
+    assert best_history(load_drn(locks, "default"), exact=True).value == F(11, 4)
+
+
 def test_a_reward_model_is_chosen_by_name(locks):
     with pytest.raises(WorkbenchError, match="2 reward models; give one of cost, gain"):
         load_drn(locks)

@@ -80,8 +80,7 @@ def parse_drn(name: str, text: str) -> Listed:
                 states[-1].choices.append(Choice(None if action == "__NOLABEL__" else action, paid))
             else:
                 target, _, chance = line.partition(":")
-                branch = (int(target), value_of(chance.strip()), {})
-                states[-1].choices[-1].branches.append(branch)
+                states[-1].choices[-1].branches.append((int(target), value_of(chance.strip()), {}))
         except (ValueError, LookupError, SyntaxError, TypeError, ArithmeticError, RecursionError):
             raise _wrong(name, at, raw) from None
     if any(not 0 <= j < len(states) for s in states for c in s.choices for j, _, _ in c.branches):
@@ -97,7 +96,9 @@ def _header(
     name: str, lines: Iterator[tuple[int, str]]
 ) -> tuple[str, list[str], Callable[[str], Number]]:
     """The kind of model, its reward models, and how a number is read."""
-    kind, names, symbols = "", [], {}
+    kind = ""
+    names: list[str] = []
+    symbols: dict[str, sympy.Symbol] = {}
     known: dict[str, str] = {}
     section = ""
     for at, raw in lines:
@@ -122,7 +123,8 @@ def _header(
         elif section == "@parameters":
             symbols |= {word: sympy.Symbol(word) for word in line.split()}
         elif section == "@reward_models":
-            names += line.split()
+            # Storm writes a space after each name, and one model may have none
+            names += [word or "default" for word in raw.removesuffix(" ").split(" ") if raw]
         elif section == "@placeholders" and line:
             word, _, value = line.partition(":")
             known[word.strip()] = value.strip()

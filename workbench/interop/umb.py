@@ -110,7 +110,7 @@ def _wide(size: Any, values: Sequence[Number]) -> Any:
     """The room that fractions need: numerator and denominator have half of it each."""
     if not isinstance(values[0], Fraction):
         return size
-    parts = [y for x in values for y in (x.numerator, x.denominator)]  # type: ignore[union-attr]
+    parts = [y for x in values for y in (x.numerator, x.denominator)]
     return replace(size, size_bits=128 * max(1 + y.bit_length() // 64 for y in parts))
 
 
