@@ -1,4 +1,4 @@
-"""Read Storm's explicit DRN format; `export_drn` of `storm` writes it.
+"""Read the explicit DRN format of Storm, which `export_drn` writes.
 
 Decimals are read as they are written, so that a model in fractions stays exact. Where some row of
 decimals does not sum to one, all numbers become floats. Parameters become symbols.
