@@ -17,7 +17,7 @@ from sympy.parsing.sympy_parser import parse_expr
 from workbench.core.errors import ModelError
 from workbench.core.numbers import Number, is_symbolic, number, to_float
 from workbench.core.pomdp import POMDP
-from workbench.interop.explicit import Choice, Listed, Rewards, StateEntry, to_pomdp
+from workbench.interop.explicit import ListedChoice, Listed, Rewards, ListedState, to_pomdp
 from workbench.output import read_whole
 from workbench.text import shorten
 
@@ -60,7 +60,7 @@ def parse_drn(name: str, text: str) -> Listed:
     """The model that the text of a DRN file lists."""
     lines = iter(enumerate(text.splitlines(), start=1))
     kind, names, value_of = _header(name, lines)
-    states: list[StateEntry] = []
+    states: list[ListedState] = []
     starts: list[int] = []
     for at, raw in lines:
         line = raw.strip()
@@ -77,7 +77,9 @@ def parse_drn(name: str, text: str) -> Listed:
             elif word == "action":
                 action, _, rest = rest.partition(" ")
                 paid, rest = _rewards(rest, names, value_of)
-                states[-1].choices.append(Choice(None if action == "__NOLABEL__" else action, paid))
+                states[-1].choices.append(
+                    ListedChoice(None if action == "__NOLABEL__" else action, paid)
+                )
             else:
                 target, _, chance = line.partition(":")
                 states[-1].choices[-1].branches.append((int(target), value_of(chance.strip()), {}))
@@ -160,7 +162,7 @@ def _number_reader(
 
 def _state(
     kind: str, rest: str, at: int, names: list[str], value_of: Callable[[str], Number]
-) -> StateEntry:
+) -> ListedState:
     place, _, rest = rest.partition(" ")
     if int(place) != at:
         raise ValueError(place)
@@ -172,7 +174,7 @@ def _state(
         observation = int(seen)
     paid, rest = _rewards(rest.strip(), names, value_of)
     labels = [quoted or plain for quoted, plain in _LABEL.findall(rest)]
-    return StateEntry(place, labels, observation, paid)
+    return ListedState(place, labels, observation, paid)
 
 
 def _rewards(rest: str, names: list[str], value_of: Callable[[str], Number]) -> tuple[Rewards, str]:

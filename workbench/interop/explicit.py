@@ -29,12 +29,12 @@ Rewards = dict[str, Number]
 """What is paid, by the name of the reward model."""
 
 
-class State(str):
+class NamedState(str):
     """The name of a state, with the labels that a model checker knows it by."""
 
     labels: tuple[str, ...]
 
-    def __new__(cls, name: str, labels: Iterable[str] = ()) -> State:
+    def __new__(cls, name: str, labels: Iterable[str] = ()) -> NamedState:
         made = super().__new__(cls, name)
         made.labels = tuple(labels)
         return made
@@ -44,7 +44,7 @@ class State(str):
 
 
 @dataclass(slots=True)
-class Choice:
+class ListedChoice:
     """An action of a state: its branches are (next state, probability, rewards)."""
 
     action: str | None
@@ -53,14 +53,14 @@ class Choice:
 
 
 @dataclass(slots=True)
-class StateEntry:
+class ListedState:
     """A state of a listed model. The observation is None where nothing is hidden."""
 
     name: str
     labels: list[str]
     observation: Label
     rewards: Rewards
-    choices: list[Choice] = field(default_factory=list)
+    choices: list[ListedChoice] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Listed:
     """A model as a file lists it."""
 
     name: str
-    states: list[StateEntry]
+    states: list[ListedState]
     starts: list[int]
     reward_models: list[str]
 
@@ -88,10 +88,10 @@ def to_pomdp(model: Listed, reward: str | None = None, gamma: Number = 1) -> POM
         )
     paid = _reward_model(model, reward)
     entries = model.states
-    labels = [State(entry.name, entry.labels) for entry in entries]
+    labels = [NamedState(entry.name, entry.labels) for entry in entries]
     place = {label: i for i, label in enumerate(labels)}
     if len(place) < len(labels):  # valuations that do not tell states apart
-        labels = [State(f"{i}: {entry.name}", entry.labels) for i, entry in enumerate(entries)]
+        labels = [NamedState(f"{i}: {entry.name}", entry.labels) for i, entry in enumerate(entries)]
         place = {label: i for i, label in enumerate(labels)}
     ended = [_is_over(i, entry, paid) for i, entry in enumerate(entries)]
     offered = _offered(model, ended, labels)
@@ -153,7 +153,7 @@ def _reward_model(model: Listed, reward: str | None) -> str:
     return reward
 
 
-def _is_over(i: int, entry: StateEntry, paid: str) -> bool:
+def _is_over(i: int, entry: ListedState, paid: str) -> bool:
     """Whether nothing leaves a state and nothing is paid in it."""
     return all(
         j == i
@@ -163,10 +163,10 @@ def _is_over(i: int, entry: StateEntry, paid: str) -> bool:
     )
 
 
-def _offered(model: Listed, ended: list[bool], labels: list[State]) -> dict[Label, list[str]]:
+def _offered(model: Listed, ended: list[bool], labels: list[NamedState]) -> dict[Label, list[str]]:
     """The actions of each observation."""
     found: dict[Label, list[str]] = {}
-    example: dict[Label, State] = {}
+    example: dict[Label, NamedState] = {}
     for entry, over, label in zip(model.states, ended, labels, strict=True):
         if over or [choice.action for choice in entry.choices] == [BEGIN]:
             continue

@@ -20,7 +20,7 @@ from workbench.core.errors import ModelError, WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.extras import need
-from workbench.interop.explicit import Choice, Listed, Rewards, StateEntry, to_pomdp
+from workbench.interop.explicit import ListedChoice, Listed, Rewards, ListedState, to_pomdp
 from workbench.interop.storm import listed_states
 from workbench.output import read_whole, write_whole
 
@@ -135,13 +135,13 @@ def _listed(umb: Any, name: str) -> Listed:
         if described is not None:
             text = ", ".join(f"{variable}={value}" for variable, value in described[s].items())
         carried = [word for word, holds in labels.items() if holds[s]]
-        entry = StateEntry(text, carried, None if seen is None else seen[s], paid("states", s))
+        entry = ListedState(text, carried, None if seen is None else seen[s], paid("states", s))
         for c in range(first[s], first[s + 1]):
             action = None
             if umb.choice_to_choice_action is not None:
                 a = umb.choice_to_choice_action[c]
                 action = words[a] if words else str(a)
-            choice = Choice(action, paid("choices", c))
+            choice = ListedChoice(action, paid("choices", c))
             for b in range(umb.choice_to_branches[c], umb.choice_to_branches[c + 1]):
                 target, chance = umb.branch_to_target[b], umb.branch_to_probability
                 x = 1 if chance is None else chance[b]
