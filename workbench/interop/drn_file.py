@@ -17,7 +17,7 @@ from sympy.parsing.sympy_parser import parse_expr
 from workbench.core.errors import ModelError
 from workbench.core.numbers import Number, is_symbolic, number, to_float
 from workbench.core.pomdp import POMDP
-from workbench.interop.explicit import ListedChoice, Listed, Rewards, ListedState, to_pomdp
+from workbench.interop.explicit import Listed, ListedChoice, ListedState, Rewards, to_pomdp
 from workbench.output import read_whole
 from workbench.text import shorten
 

@@ -20,7 +20,7 @@ from workbench.core.errors import ModelError, WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.extras import need
-from workbench.interop.explicit import ListedChoice, Listed, Rewards, ListedState, to_pomdp
+from workbench.interop.explicit import Listed, ListedChoice, ListedState, Rewards, to_pomdp
 from workbench.interop.storm import listed_states
 from workbench.output import read_whole, write_whole
 
