@@ -174,3 +174,32 @@ def test_squares_that_are_too_large_for_floats_warn_nobody():
     )
     exact = 1e200 / 6  # TD: q = -1e200 / 3 + q / 3; Monte Carlo: 0 at a, -1e200 at b, seen twice
     assert lambda_discrepancy(P, uniform(P)) == pytest.approx(exact, rel=1e-12)
+
+
+def turning(leaves) -> POMDP:
+    """Two states that follow one another; only who counts steps is paid in both."""
+    return POMDP.from_functions(
+        name="turning",
+        A=[0, 1],
+        p=lambda s, a: {(1 - s, -1 if a == s else 1): 1 - leaves, ("end", 0): leaves},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+
+
+@pytest.mark.parametrize("chance", [1e-16, 1e-20])
+def test_the_history_of_rare_ends_in_floats_has_a_finite_lower_bound(chance):
+    """It was minus infinity to infinity: an infinite bound is no number."""
+    found = best_history(turning(chance))
+    assert -math.inf < found.lower <= 1
+    assert "or more, without an upper bound" in repr(found)
+    assert "or more." in found.sheet().text(80)
+    assert best_history(turning(F(chance))).lower > 1e15
+
+
+def test_nothing_known_of_histories_is_said(monkeypatch):
+    monkeypatch.setattr("workbench.optima.history._surely_worth", lambda found: -math.inf)
+    with pytest.raises(NotSolved, match="floats tell nothing of the best history-based value"):
+        best_history(turning(1e-16))

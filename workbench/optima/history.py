@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from workbench.agents.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
 from workbench.core.chain import dynamics
-from workbench.core.errors import TooLarge
+from workbench.core.errors import NotSolved, TooLarge
 from workbench.core.evaluate import Evaluation, evaluate
 from workbench.core.fields import FLOATS, RATIONALS, Field
 from workbench.core.numbers import Number, Numbers
@@ -215,6 +215,8 @@ def _listed(
         return HistoryOptimum(P, *_UNBOUNDED, False, len(graph), _loops(count), _since(began))
     slack = 0.0 if P.is_exact else 4 * len(P.S) * sys.float_info.epsilon * M.scale(found.v)
     lower, upper = lower_bound(M, found, slack), upper_bound(M, found, slack)
+    if not math.isfinite(upper - lower):
+        return f"nothing certain in floats of the {count}"
     how = f"policy iteration in floats over {count}" + (
         "" if P.is_exact else ", floats read as decimals"
     )
@@ -271,6 +273,11 @@ def _bounds(
         endless = M.undiscounted and _can_go_on(M)
         why = "policies that may never end" if endless else "no bound that floats certify"
         how = f"{many}, and {why}: best memoryless policy found, and full information"
+        if lower == -math.inf and upper == math.inf:
+            raise NotSolved(
+                f"floats tell nothing of the best history-based value of {P.name}: some policy may "
+                "take extremely long to end. Exact numbers, or a smaller gamma, may help"
+            )
         return HistoryOptimum(
             P=P,
             value=lower,

@@ -36,7 +36,8 @@ class HistoryOptimum(Showing, Drawn):
     ----------
     value : the optimum where it is known; otherwise the lower bound, a value that some policy
         surely reaches.
-    lower, upper, gap : what is certain, and how far apart the two are.
+    lower, upper, gap : what is certain, and how far apart the two are; upper is infinite where
+        floats certify no bound, and both are where values are unbounded.
     exact : whether value is the optimum exactly, a Fraction.
     beliefs : how many pairs (o, b) can be reached; None if not all were listed.
     how : how it was found, in words.
@@ -71,12 +72,19 @@ class HistoryOptimum(Showing, Drawn):
     def drawn_from(self) -> tuple[Any, ...]:
         return (self.policy if self.figure == "belief_values" else self.P,)
 
+    @property
+    def _is_open(self) -> bool:
+        """Whether something is certain from below only: an infinite bound is no number."""
+        return math.isinf(float(self.upper)) and not math.isinf(float(self.lower))
+
     def sheet(self) -> Sheet:
         """The value, its bound and how they were found, as one row."""
         what = "average reward" if self.criterion == "average" else "value"
         columns = (Column(what, "what the best policy found is worth"), *BOUND_COLUMNS)
         row = (self.lower, *bound_cells(self.upper, self.gap), self.how)
         worth = brief(self.value) if self.exact else f"{brief(self.lower)} to {brief(self.upper)}"
+        if self._is_open:
+            worth = f"{brief(self.lower)} or more"
         said = f"The best policy of the whole history is worth {worth}."
         return Sheet(f"Best policy of the history on {self.P.name}", columns, (row,), said)
 
@@ -85,6 +93,8 @@ class HistoryOptimum(Showing, Drawn):
         what = f"best history-based {kind} of {self.P.name}: "
         if self.exact:
             return f"{what}{shown(self.value, digits=9)} ({self.how})"
+        if self._is_open:
+            return f"{what}{float(self.lower):.9g} or more, without an upper bound ({self.how})"
         return (
             f"{what}{float(self.lower):.9g} to {float(self.upper):.9g}, gap "
             f"{float(self.gap):.1e} ({self.how})"
