@@ -70,5 +70,12 @@ def test_a_search_without_time_has_a_policy_and_a_bound_where_there_is_a_discoun
 
 
 def test_without_a_discount_a_search_without_time_says_that_none_was_found():
-    with pytest.raises(NeverEnds, match="no deterministic memoryless policy of short corridor"):
+    with pytest.raises(NeverEnds, match="the search of short corridor ended before it found"):
         best_memoryless(short_corridor(), max_seconds=1e-9)
+
+
+def test_without_time_a_policy_that_ends_is_returned():
+    """A task of two steps was said to have no policy that ends."""
+    found = best_memoryless(augment(recall4(), "B1"), max_seconds=1e-9)
+    assert found.value <= found.bound
+    assert "stopped" in found.how

@@ -133,13 +133,16 @@ def deterministic_optimum(
     search, before, ended = _run(search, limits, exact, look, began, help_)
     if ended and not search.nodes and informed.optimum is not None:  # nothing else is known
         search.lower_cap(criterion.upper_bound(informed.optimum, fine=True))
-    if search.best is None and criterion.always_defined:  # out of time before the first
-        search.offer(np.zeros(len(P.O), dtype=np.int64), climb=False)
+    if search.best is None and (ended or criterion.always_defined):  # before the first was found
+        for a in range(len(P.A)):
+            search.offer(np.full(len(P.O), a, dtype=np.int64), climb=False)
     if search.best is None:
         raise NeverEnds(
-            f"gamma is 1 and no deterministic memoryless policy of {P.name} "
-            + ("was found that ends" if ended else "ends")
-            + " with probability one; give a gamma below 1, or ask for deterministic=False"
+            f"the search of {P.name} ended before it found a deterministic memoryless policy that "
+            "ends with probability one: give it more time, or a gamma below 1"
+            if ended
+            else f"gamma is 1 and no deterministic memoryless policy of {P.name} ends with "
+            "probability one; give a gamma below 1, or ask for deterministic=False"
         )
     bound, allowed_gap = search.bound, search.allowance
     if not exact and not ended and search.is_decidable:
