@@ -88,7 +88,7 @@ def _large_kernels_are_compiled_once():
     if WORKER is None:
         return
     # not above: the process that hands out the tests imports nothing, and starts the two at once
-    from pomdps import recall4
+    from pomdps import recall4, tiger
     from workbench import ActorCritic, QLearning, Sarsa, augment, improve, learn, uniform
     from workbench.improvement.batch import stuck
     from workbench.optima.best_memoryless import best_memoryless
@@ -102,7 +102,8 @@ def _large_kernels_are_compiled_once():
                 learn(E, learner, steps=10, seeds=1)
         case "gw1":
             best_memoryless(recall4(), deterministic=False)
-            stuck([[[5, 4], [0, 6]]], "none")
+            endless = tiger(gamma=0.95)
+            improve(endless, uniform(endless), step=0.5, weights="discounted", budget=3)
 
 
 @pytest.fixture(autouse=True)

@@ -265,7 +265,7 @@ def _walk_rule(
             codes,
             n,
             first,
-            *map(read_only, (after, P.p.row_ptr, P.p.s_next, P.omega.row_ptr)),
+            *read_only(after, P.p.row_ptr, P.p.s_next, P.omega.row_ptr),
             owner,
             nM,
             dense,

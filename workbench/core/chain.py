@@ -103,8 +103,8 @@ class Dynamics:
         else:
             q, error = np.empty(self.shape), np.empty(self.shape)
             p, flat, bound = self.P.p, q.reshape(-1), error.reshape(-1)
-            read = map(read_only, (p.row_ptr, p.s_next, self.prob, self.r))
-            action_values(*read, gamma, read_only(v), read_only(v_error), flat, bound)
+            read = read_only(p.row_ptr, p.s_next, self.prob, self.r, gamma, v, v_error)
+            action_values(*read, flat, bound)
         unknown = np.broadcast_to(~self.alive[:, None], self.shape)
         if undefined.any() and gamma != 0:
             hits = add_rows(self.P.p.row_ptr, undefined[self.P.p.s_next].astype(np.float64))
@@ -222,12 +222,12 @@ class Chain:
         else:
             self.acts, rest = np.zeros((nS, nA)), np.zeros((nS, nA))
             tails, both = np.broadcast_to(tail, pi.shape), D.field.enter_side(omega.prob)
-            read = map(read_only, (omega.row_ptr, omega.o, both, pi, tails))
+            read = read_only(omega.row_ptr, omega.o, both, pi, tails)
             mix_rows(*read, self.acts, rest)
         self.side, self.indptr = np.zeros((3, nS)), np.empty(nS + 1, dtype=np.int64)
         indices, P = np.empty(len(p.s_next), dtype=np.int32), np.empty((2, len(p.s_next)))
         tables = (p.prob.floats, p.prob.tails, p.r.floats, p.r.tails)
-        read = map(read_only, (p.row_ptr, p.s_next, *tables, self.acts, rest))
+        read = read_only(p.row_ptr, p.s_next, *tables, self.acts, rest)
         size, self.lost = follow_rows(*read, self.indptr, indices, self.side, P)
         self.indices = indices[:size]
         self.P = P if size == P.shape[1] else np.ascontiguousarray(P[:, :size])

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numba import config as _numba_config
 from numba import njit
-from numpy.typing import NDArray
 
 _config: Any = _numba_config
 
@@ -61,16 +60,19 @@ def compile_reader(function: Callable[..., Any]) -> Any:
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        return kernel(*(read_only(x) if isinstance(x, np.ndarray) else x for x in arguments))
+        return kernel(*read_only(*arguments))
 
     return call
 
 
-def read_only(array: Any) -> NDArray[Any]:
-    """The array as kernels take what they only read: in C's order, and not to be written."""
-    view = np.ascontiguousarray(array)[...]
-    view.flags.writeable = False
-    return view
+def read_only(*arguments: Any) -> list[Any]:
+    """Arguments as kernels take what they only read: arrays in C's order, and not to be written."""
+    found = list(arguments)
+    for i, x in enumerate(arguments):
+        if isinstance(x, np.ndarray):
+            found[i] = np.ascontiguousarray(x)[...]
+            found[i].flags.writeable = False
+    return found
 
 
 def inline_kernel(function: Callable[..., Any]) -> Any:

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from workbench.core import double_kernels as double
 from workbench.core.errors import NotSolved
-from workbench.core.kernels import read_only
 from workbench.core.linear_kernels import (
     bicgstab,
     eliminate,
@@ -111,7 +110,7 @@ class LinearSystem:
         found, bound = np.empty(self.n), np.empty(self.n)
         kernel = double.residual_backward if transposed else double.residual_forward
         tables = self.indptr, self.indices, self.P, self.gamma, self.leave
-        kernel(*map(read_only, (*tables, b, x, self.given)), found, bound)
+        kernel(*tables, b, x, self.given, found, bound)
         return found, bound
 
     def solve(self, b: Floats, transposed: bool = False) -> Solution:
@@ -134,6 +133,7 @@ class LinearSystem:
 
     def enclose(self, b: Floats, transposed: bool = False) -> tuple[Floats, Floats, str, float]:
         """x in double-double, bounds on its errors, how it was found, and its largest residual."""
+        b = np.ascontiguousarray(b)  # kernels are compiled for one order
         for kind in _solvers(self.n):
             solver = kind(self, transposed)
             found = _enclose(self, b, transposed, solver)

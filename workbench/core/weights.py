@@ -86,8 +86,8 @@ class Seen:
         nO, nA = len(D.P.O), D.shape[1]
         if not D.field.is_exact:
             q, error = np.empty((nO, nA)), np.empty((nO, nA))
-            entries = map(read_only, (D.entry_s, D.entry_o, self.share, self.share_error))
-            observe(*entries, MOST_DOUBT, read_only(q_state), read_only(q_state_error), q, error)
+            means = (D.entry_s, D.entry_o, self.share, self.share_error, MOST_DOUBT)
+            observe(*read_only(*means, q_state, q_state_error), q, error)
             return q, error
         # in exact arithmetic 0 stands in for what is undefined until the end
         used = known(self.share) & np.asarray(self.share != 0, dtype=bool)
