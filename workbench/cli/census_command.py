@@ -214,9 +214,10 @@ def page(rows: list[CensusRow], seconds: float) -> str:
     memories = FAMILIES if any(row.memories for row in rows) else ()
     titles = [*_MEANINGS, *memories]
     about = (
-        f"What each task is worth to whom; {seconds:g} seconds for each search. Two numbers are "
+        "The best value of each task, by what the agent sees and remembers. Each search took at "
+        f"most {seconds:g} seconds. Where there are two numbers, some policy reaches the first and "
+        "none exceeds the second."
     )
-    about += "bounds: a policy reaches the first, and none exceeds the second."
     inside = [row for row in rows if row.states]
     environments = any(ENV_ID.fullmatch(row.source) for row in rows)
     lines = [
