@@ -14,7 +14,7 @@ from workbench.core.errors import WrongType
 CALLS = right_calls()
 EXCUSED = {
     *("from_gymnasium", "storm_value", "load_run", "sweep_lambda", "transition_diagram"),
-    *("policy_slice", "phase_plane"),
+    *("policy_slice", "phase_plane", "from_prism"),
 }
 """Functions that need a package, a program or a long preparation."""
 

@@ -79,6 +79,7 @@ _HOMES = {
     "to_gymnasium": "workbench.interop.gym",
     "MemoryWrapper": "workbench.interop.gym",
     "load_drn": "workbench.interop.drn_file",
+    "from_prism": "workbench.interop.prism",
     "from_umb": "workbench.interop.umb",
     "to_umb": "workbench.interop.umb",
     "export_drn": "workbench.interop.storm",

@@ -49,7 +49,7 @@ def load_drn(path: str | Path, reward: str | None = None, gamma: Number = 1) -> 
     ...     load_drn(path)
     POMDP corridor: 4 states (1 terminal), 2 observations, 2 actions, 6 outcomes, gamma 1
 
-    See also: `export_drn`, `from_umb`, `load_pomdp`, `with_goal`.
+    See also: `export_drn`, `from_umb`, `from_prism`, `load_pomdp`, `with_goal`.
     """
     path = Path(path)
     listed = parse_drn(path.stem, read_whole(path).decode(errors="replace"))

@@ -44,7 +44,7 @@ def from_umb(path: str | Path, reward: str | None = None, gamma: Number = 1) -> 
     ...     from_umb(f"{folder}/corridor.umb")
     POMDP corridor: 4 states (1 terminal), 2 observations, 2 actions, 6 outcomes, gamma 1
 
-    See also: `to_umb`, `load_drn`, `with_goal`.
+    See also: `to_umb`, `load_drn`, `from_prism`, `with_goal`.
     """
     umbi = need("umbi", "umb")
     path = Path(path)
