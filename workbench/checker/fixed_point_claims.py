@@ -159,7 +159,7 @@ class GreedyTables:
 
 
 def check_fixed_point(cells: GreedyTables, g: GreedyActions, strict: Any, value: Fraction) -> None:
-    """g is greedy on the table that it leads to, and is worth what is said."""
+    """Check that g is a fixed point: greedy on the values learned under g, with the given value."""
     if not isinstance(strict, bool):
         raise Spoiled("a fixed point is strict or not")
     q, n = cells.action_values(g), len(cells.actions)

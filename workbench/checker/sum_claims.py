@@ -112,7 +112,7 @@ def _says_the_same(one: SumFormula, other: SumFormula, fixed: frozenset[str]) ->
 
 
 class _Derivation:
-    """The difference of the sides of a goal, on its way to nothing."""
+    """Rewrite left side minus right side of a goal, proof step by proof step, until it is 0."""
 
     def __init__(self, certificate: dict[str, Any]):
         reader = SumReader()

@@ -1,4 +1,4 @@
-"""Arrays of numbers that stay what they were written as: floats, fractions or symbols.
+"""Arrays of floats, fractions or symbols, which are never converted into one another unasked.
 
 A model written with ints and Fractions must be evaluated in rationals with no float on the way, and
 a model with a million outcomes must not hold a million Fraction objects. `Numbers` does both: exact

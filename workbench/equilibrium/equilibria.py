@@ -96,7 +96,7 @@ MOST_FOUND = 5_000
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A greedy policy that is greedy on the table that it leads to.
+    """A fixed point of learning: a policy that is greedy on the values learned under it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Greedy policies in blocks: which one is greedy on the table that it leads to, in floats.
+"""Fixed points of learning among blocks of greedy policies, in floats.
 
 The tables q fall into cells, one for each greedy policy g: |A|^rows of them, where a row is an
 observation that some behaviour sees. In a cell behaviour and weights do not change, so that its

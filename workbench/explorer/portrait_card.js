@@ -172,7 +172,7 @@
   function words(found) {
     const whole = kept.P.nO * kept.P.nA === 2 || W.decidingRows(kept.P).length * kept.P.nA === 2;
     const fixed = !kept.fixed ? "Fixed points are those of “Where can it settle?” above; there are too many greedy policies to look at all of them here."
-      : kept.fixed.length === 0 ? "There is no fixed point: no greedy policy is greedy on the table that it leads to." : `${kept.fixed.length === 1 ? "The diamond: the one fixed point" : `Diamonds: the ${kept.fixed.length} fixed points`} of learning${whole ? "" : ", seen from this plane"}, ${kept.fixed.every(({ strict }) => strict) ? "strict" : "hollow where tied"}.`;
+      : kept.fixed.length === 0 ? "There is no fixed point: whichever policy the learner follows, the values it learns make another action look better." : `${kept.fixed.length === 1 ? "The diamond: the one fixed point" : `Diamonds: the ${kept.fixed.length} fixed points`} of learning${whole ? "" : ", seen from this plane"}, ${kept.fixed.every(({ strict }) => strict) ? "strict" : "hollow where tied"}.`;
     return `Colours and numbers: which policy is greedy. Arrows: where the table goes on average, with small steps. A ring with a number: where that region's arrows lead. ${fixed} ` +
       `${found.path.length ? "The line is the run." : "Press Learn, and the run is drawn on top."}${whole ? "" : " All other entries of the table stay as chosen above."}`;
   }

@@ -1,6 +1,6 @@
 """Statements on where a greedy learner can settle (`workbench.equilibrium`), for searches.
 
-    no-fixed-point           no greedy policy is greedy on the table that it leads to
+    no-fixed-point           no greedy policy is greedy on the values learned under it
     only-worst-fixed-point  there are fixed points, and all are worth what the worst policy is worth
     several-fixed-points     two fixed points are worth different amounts
 
