@@ -9,7 +9,7 @@ from popgym.envs.repeat_previous import RepeatPrevious
 from workbench import best_history, best_memoryless
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.interop.gym import CannotEnumerate, from_gymnasium
-from workbench.interop.gym.named import explore_id
+from workbench.interop.gym.named import explore_id, what_fits
 from workbench.interop.gym.popgym_deck import small_deck
 from workbench.optima.best_informed import best_informed
 
@@ -68,3 +68,10 @@ def test_a_whole_deck_is_too_large_and_what_is_infinite_is_named():
 def test_settings_that_are_none_are_refused(name, said):
     with pytest.raises(WorkbenchError, match=said):
         explore_id(name)
+
+
+def test_what_fits_is_the_largest_deck_that_does():
+    fits = what_fits("popgym-HigherLowerEasy-v0", 100, 60.0)
+    assert fits == "popgym-HigherLowerEasy-v0?ranks=2 fits: 40 states"
+    assert what_fits("popgym-RepeatPreviousMedium-v0", 50, 5.0) == ""
+    assert what_fits("CartPole-v1", 50, 5.0) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -74,6 +75,15 @@ def census_command(
     max_states: Annotated[
         int, typer.Option("--max-states", min=1, help="Larger environments are only listed.")
     ] = 20_000,
+    exploring: Annotated[
+        float | None,
+        typer.Option(
+            "--exploring",
+            min=0.01,
+            help="The time limit of exploring an environment.",
+            show_default="four times that of a search",
+        ),
+    ] = None,
     up_to: Annotated[
         int,
         typer.Option("--up-to", min=0, help="The largest memory of each family to try; 0: none."),
@@ -89,8 +99,7 @@ def census_command(
 
     Example: workbench census t_maze tiger --seconds 2 --out census
 
-    With --up-to the smallest memory of each family that is worth what the history is. Exploring an
-    environment takes four times the time limit at most.
+    With --up-to the smallest memory of each family that is worth what the history is.
 
     Example: workbench census --files published --seconds 2
 
@@ -109,7 +118,7 @@ def census_command(
     check_folder(folder)
     rows: list[CensusRow] = []
     with until_ctrl_c(rows):
-        tasks = _tasks(task, files, environments, max_states, 4 * seconds)
+        tasks = _tasks(task, files, environments, max_states, exploring or 4 * seconds)
         journal, refusals = folder / f"{name}.jsonl", (TooLarge, CannotEnumerate)
         for row, known in take_census(tasks, journal, seconds, up_to, refusals):
             rows.append(row)
@@ -163,12 +172,11 @@ def _listed(name: str, max_states: int, max_seconds: float) -> POMDP:
 
     try:
         return explore_id(name, max_states=max_states, max_seconds=max_seconds)
-    except TooLarge as error:
-        fits = what_fits(name, max_states, max_seconds)
-        reason = str(error).partition(". ")[0].partition("; the last one is")[0]
-        raise TooLarge(f"{reason}; {fits}" if fits else reason) from None
     except WorkbenchError as error:
-        raise CannotEnumerate(str(error)) from None
+        kind = TooLarge if isinstance(error, TooLarge) else CannotEnumerate
+        reason = re.split(r"\. |; the last one is|: the runs cannot", str(error))[0]
+        fits = what_fits(name, max_states, max_seconds)
+        raise kind(f"{reason}; {fits}" if fits else reason) from None
 
 
 def _cells(row: CensusRow) -> list[str]:

@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import Any
 from urllib.parse import parse_qsl
 
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.pomdp import POMDP
 from workbench.extras import need
 from workbench.interop.gym.import_env import from_gymnasium
@@ -49,16 +49,13 @@ def explore_id(name: str, **limits: Any) -> POMDP:
         around = small_deck(ranks)
     if ranks is not None and not env_id.startswith("popgym-"):
         raise WorkbenchError(f"ranks is a setting of POPGym's card games, not of {env_id}")
-    try:
-        with around:
+    with around:
+        try:
             env = gymnasium.make(env_id, disable_env_checker=True, **settings)
-            starts = None if seed is None else [seed]
-            return from_gymnasium(env, starts=starts, name=name, **limits)
-    except WorkbenchError:
-        raise
-    # "module:Id-v0" imports the module; a setting that the environment does not have is a TypeError
-    except (gymnasium.error.Error, ImportError, TypeError) as error:
-        raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from None
+        except Exception as error:  # foreign code: a setting that does not suit raises anything
+            raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from error
+        starts = None if seed is None else [seed]
+        return from_gymnasium(env, starts=starts, name=name, **limits)
 
 
 def environment_ids(beginning: str) -> list[str]:
@@ -88,8 +85,10 @@ def what_fits(name: str, max_states: int, max_seconds: float) -> str:
         left = max(until - time.monotonic(), LEAST_SECONDS)
         try:
             P = explore_id(f"{name}?{setting}", max_states=max_states, max_seconds=left)
-        except WorkbenchError:
+        except TooLarge:
             break
+        except WorkbenchError:
+            continue  # so few cards are no game
         fits = f"{P.name} fits: {counted(len(P.S), 'state')}"
     return fits
 
