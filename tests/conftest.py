@@ -120,7 +120,7 @@ def _limits_of_searches_are_processor_time():
     a busy machine as on an idle one."""
     root = Path(__file__).parent.parent
     with pytest.MonkeyPatch.context() as patch:
-        rooms = "core agents evaluation improvement optima sufficiency equilibrium research"
+        rooms = "core agents evaluation improvement optima sufficiency equilibrium research interop"
         paths = [p for room in rooms.split() for p in (root / "workbench" / room).rglob("*.py")]
         for path in [*paths, root / "workbench" / "plain_numbers.py"]:
             if "time.monotonic()" in path.read_text():
