@@ -243,12 +243,16 @@ def _most_stored(shares: Mapping[Label, float]) -> dict[str, float]:
     >>> red, none = (("wall", "red door open"), ("empty", "empty")), (("empty",),)
     >>> _most_stored({red: 0.5, none: 0.25, (("red door open",),): 0.25})
     {'red door open': 0.75, 'no object': 0.25}
+    >>> _most_stored({((4, 2), (1, 3)): 1.0})  # a cell of the hallway and the cookie's
+    {'((4, 2), (1, 3))': 1.0}
     """
     found: dict[str, float] = {}
     for label, share in shares.items():
         text = str(label)
-        if isinstance(label, tuple) and all(isinstance(row, tuple) for row in label):
-            seen = {x for row in label for x in row} - {"empty", "wall", "unseen"}
+        rows = label if isinstance(label, tuple) else ()
+        things = [x for row in rows if isinstance(row, tuple) for x in row]
+        if things and all(isinstance(x, str) for x in things):
+            seen = {*things} - {"empty", "wall", "unseen"}
             text = " + ".join(sorted(seen)) or "no object"
         found[text] = found.get(text, 0.0) + share
     most = sorted(found, key=lambda text: -found[text])[:4]
