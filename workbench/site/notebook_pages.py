@@ -28,6 +28,7 @@ SETTINGS = {
     "15": "task=recall4&m=B1&r=5,4;0,6",
     "16": "task=recall&m=OA1&step=0.1",
     "17": "task=tiger&m=B1",
+    "18": "task=t_maze&m=O1",
     "90": "task=recall4&m=B1",
     "91": "task=tiger&m=K2",
     "92": "task=sutton_grid&m=none",
