@@ -8,10 +8,10 @@ from pomdps import hallway_cookie
 from pomdps.hallway import COOKIE, Plan
 
 ROADS = {(8, 13): "up", (4, 2): "down", (1, 1): "right"}
-"""After the button look up; after an empty upper room look down; after a cookie go to the button."""
+"""Look up after the button, down after an empty upper room, and go back after a cookie."""
 
 WHY = {
-    (8, 13): "the button has just put a cookie somewhere, and the first look is into the upper room",
+    (8, 13): "the button has just put a cookie somewhere, and the agent looks up first",
     (4, 2): "the upper room is empty, so the cookie lies in the other one",
     (1, 1): "the cookie is eaten, and the next one comes from the button",
 }
