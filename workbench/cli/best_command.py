@@ -36,7 +36,9 @@ def best_command(
     ] = None,
     within: Annotated[
         int | None,
-        typer.Option(help="With --reach: in at most so many steps.", show_default="no limit"),
+        typer.Option(
+            help="With --reach: the largest number of time steps.", show_default="no limit"
+        ),
     ] = None,
     steps_to: Annotated[
         str | None,

@@ -20,12 +20,13 @@ def critical_points_command(
     ],
     memory: Annotated[str, typer.Option("-m", "--memory", help="A memory, such as B1.")] = "none",
     starts: Annotated[
-        int, typer.Option(parser=whole, help="Run the oracle loop from so many random policies.")
+        int,
+        typer.Option(parser=whole, help="How many random policies to run the oracle loop from."),
     ] = 0,
     seed: Annotated[int, typer.Option(help="Of the random policies.")] = 0,
     faces: Annotated[int, typer.Option(parser=whole, help="The most faces to look at.")] = 2_000,
     seconds: Annotated[
-        float, typer.Option(help="The time limit; what is left is told as undecided.")
+        float, typer.Option(help="The time limit. The rest is reported as undecided.")
     ] = 60.0,
     certificate: Annotated[
         Path | None,

@@ -46,13 +46,11 @@ def equilibria_command(
         typer.Option(help="Act by a softmax of this temperature instead of epsilon-greedily."),
     ] = None,
     most: Annotated[
-        int, typer.Option(parser=whole, help="Look at so many greedy policies at most.")
+        int, typer.Option(parser=whole, help="The most greedy policies to check one by one.")
     ] = 1_000_000,
     nodes: Annotated[
         int,
-        typer.Option(
-            parser=whole, help="Where there are more: bound so many sets of them at most."
-        ),
+        typer.Option(parser=whole, help="Where there are more: the most sets of them to bound."),
     ] = 2_000,
     seconds: Annotated[
         float | None, typer.Option(min=0.01, help="The time limit in all.", show_default="none")

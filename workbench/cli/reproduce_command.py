@@ -51,7 +51,7 @@ def reproduce_command(
     seeds: Annotated[
         int | None,
         typer.Option(
-            help="Of networks: run what is missing of so many seeds; 0 shows what is stored.",
+            help="Networks: how many seeds to complete. 0 only shows what is stored.",
             show_default="30",
         ),
     ] = None,

@@ -45,7 +45,7 @@ def search_command(
         str, typer.Option(help="Rewards in steps of this, such as 1/2 (sequence tasks).")
     ] = "1",
     starts: Annotated[
-        int, typer.Option(help="Other tasks: start in one of up to so many states.")
+        int, typer.Option(help="Other tasks: the largest number of start states.")
     ] = 1,
     start_parts: Annotated[
         int | None,
@@ -69,7 +69,7 @@ def search_command(
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
     keep: Annotated[
-        int, typer.Option(parser=whole, help="Stop after so many finds; 0 for no limit.")
+        int, typer.Option(parser=whole, help="Stop after this many finds. 0 means no limit.")
     ] = 5,
     exact: Annotated[
         bool, typer.Option("--exact", help="Judge every task in rationals, not only the finds.")

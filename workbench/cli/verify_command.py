@@ -119,7 +119,7 @@ def verify_command(
     if grep is not None:
         chosen = [name for name in chosen if grep.casefold() in _words(claims[name]).casefold()]
         if not chosen:
-            raise WorkbenchError(f"no claim speaks of {grep!r}")
+            raise WorkbenchError(f"no claim contains {grep!r}")
     began = time.monotonic()
     if len(chosen) > 20 and not own and not papers:
         about = [one for name, one in claims.items() if name[:2] not in ("T.", "P.")]
