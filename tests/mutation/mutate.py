@@ -20,6 +20,7 @@ import json
 import os
 import pickle
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -115,10 +116,10 @@ def mutants(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 class Reach:
-    """A pytest plugin that notes the functions of a room that each test calls, and its seconds."""
+    """A pytest plugin that notes the functions of the package that each test calls."""
 
     def __init__(self, room: Path):
-        self.room, self.functions, self.failed = str(room), Reached(), set[str]()
+        self.room, self.functions, self.failed = str(room.parent), Reached(), set[str]()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
@@ -145,9 +146,11 @@ class Reach:
 
 
 def in_a_child(work: Callable[[], int], seconds: float) -> int | None:
-    """The exit code of a forked process that does the work; None if it takes too long."""
+    """The exit code of a forked process that does the work; None if it waits without end. It is
+    killed after so many seconds of its processor, which other programs do not shorten."""
     child = os.fork()
     if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 9))
         quiet = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
             os.dup2(quiet, stream)
@@ -157,7 +160,7 @@ def in_a_child(work: Callable[[], int], seconds: float) -> int | None:
             code = int(work())
         finally:
             os._exit(code)
-    ends = time.monotonic() + seconds
+    ends = time.monotonic() + 20 * seconds
     while time.monotonic() < ends:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -169,7 +172,8 @@ def in_a_child(work: Callable[[], int], seconds: float) -> int | None:
 
 
 def reached(copy: Path, room: Path, tests: list[str]) -> Reached:
-    """By test: its seconds and the functions of the room that it calls, on the unchanged tree."""
+    """By test: its seconds and the functions of the package that it calls, on the unchanged
+    tree."""
     found, kept = Reach(room), copy / "reached.pickle"
 
     def work() -> int:
@@ -201,22 +205,60 @@ def tried(room: str, tests: list[str]) -> int:
     return int(pytest.main([*OPTIONS, "-x", *tests])) if tests else 0
 
 
+def noticing(code: int | None) -> str:
+    """What noticed a mutant: a test, the verdicts, the time; empty if nothing did."""
+    if code == 0:
+        return ""
+    if code is None or code < 0:
+        return "time"
+    said = Path("said.txt").read_text(errors="replace").splitlines()
+    return next((x[:200] for x in reversed(said) if x.startswith(("FAILED", "ERROR"))), "verdicts")
+
+
+def functions_of(path: Path) -> list[ast.FunctionDef]:
+    """Every function of a file."""
+    return [f for f in ast.walk(ast.parse(path.read_text())) if isinstance(f, ast.FunctionDef)]
+
+
+def calling(package: Path, called: set[tuple[str, str]], every: Reached) -> set[tuple[str, int]]:
+    """The traced functions that lead to compiled ones, which the interpreter does not see called:
+    those that name them, or name one that does."""
+    seen = set[tuple[str, int]]().union(*(functions for _, functions in every.values()))
+    named = {
+        (str(path), f.name): ({x.id for x in ast.walk(f) if isinstance(x, ast.Name)}, marks(f))
+        for path in package.rglob("*.py")
+        for f in functions_of(path)
+    }
+    found, wanted = set[tuple[str, int]](), {name for _, name in called}
+    while True:
+        more = {key for key, (names, _) in named.items() if names & wanted} - called
+        traced = {(path, n) for path, name in more for n in named[path, name][1]} & seen
+        found |= traced
+        called |= more
+        compiled = {
+            name for path, name in more if not any((path, n) in seen for n in named[path, name][1])
+        }
+        if not compiled - wanted:
+            return found
+        wanted |= compiled
+
+
+def marks(function: ast.FunctionDef) -> set[int]:
+    """The lines at which the interpreter may say that a function begins."""
+    return {function.lineno, *(x.lineno for x in function.decorator_list)}
+
+
 def tests_of(path: Path, line: int, every: Reached) -> list[str]:
     """The tests that call the function of a line, quickest first; other lines: all of the file."""
-    around = [
-        {f.lineno, *(x.lineno for x in f.decorator_list)}
-        for f in ast.walk(ast.parse(path.read_text()))
-        if isinstance(f, ast.FunctionDef) and f.body[0].lineno <= line <= (f.end_lineno or 0)
-    ]
-    found = [
-        (seconds, test)
-        for test, (seconds, seen) in every.items()
-        if any(
-            name == str(path) and (not around or any(n in lines for lines in around))
-            for name, n in seen
-        )
-    ]
-    return [test for _, test in sorted(found)]
+    around = [f for f in functions_of(path) if f.body[0].lineno <= line <= (f.end_lineno or 0)]
+    begins = {(str(path), n) for f in around for n in marks(f)}
+    if not around:
+        begins = {(str(path), n) for f in functions_of(path) for n in marks(f)}
+    if not any(begins & seen for _, seen in every.values()):
+        package = next(p for p in path.parents if p.name == "workbench")
+        names = {(str(path), f.name) for f in around or functions_of(path)}
+        begins = calling(package, names, every)
+    return [t for s, t in sorted((s, t) for t, (s, seen) in every.items() if begins & seen)]
 
 
 def main() -> None:
@@ -226,6 +268,7 @@ def main() -> None:
     )
     parser.add_argument("room", choices=sorted(TESTS))
     parser.add_argument("--seconds", type=float, default=240, help="start no mutant after these")
+    parser.add_argument("--most", type=int, help="have results of so many, the first ones drawn")
     parser.add_argument("--seed", type=int, default=0, help="of the order in which they are tried")
     parser.add_argument("--only", default="", help="files of the room, with commas between")
     parser.add_argument("--into", type=Path, required=True, help="a file of results, one a line")
@@ -255,20 +298,21 @@ def main() -> None:
     files = [
         p for p in sorted(room.rglob("*.py")) if not asked.only or p.name in asked.only.split(",")
     ]
-    waiting = []
+    drawn = []
     for path in files:
         text, seen = path.read_text(), Counter[tuple[str, str]]()
         for line, what, changed in mutants(text):
             shown = text.splitlines()[line - 1].strip()
             seen[shown, what] += 1
             key = str(path.relative_to(room)), shown, what, seen[shown, what]
-            if (
-                key not in known
-                if not asked.again
-                else not known.get(key, {"noticed": 1})["noticed"]
-            ):
-                waiting.append((path, line, changed, key))
-    random.Random(asked.seed).shuffle(waiting)
+            drawn.append((path, line, changed, key))
+    random.Random(asked.seed).shuffle(drawn)
+    drawn = drawn[: asked.most]
+    waiting = [
+        x
+        for x in drawn
+        if (x[3] in known) == asked.again and not known.get(x[3], {"noticed": False})["noticed"]
+    ]
     began = time.monotonic()
     every = reached(copy, room, TESTS[asked.room]) if waiting and not asked.quick else {}
     print(
@@ -287,7 +331,7 @@ def main() -> None:
         path.write_text(whole)
         os.utime(path, (stamp, stamp))
         known[key] = dict(zip(("file", "text", "change", "copy"), key, strict=True)) | {
-            "line": line, "noticed": code != 0, "tests": len(tests)
+            "line": line, "noticed": code != 0, "tests": len(tests), "by": noticing(code)
         }  # fmt: skip
         with asked.into.open("a") as out:
             out.write(json.dumps(known[key]) + "\n")
