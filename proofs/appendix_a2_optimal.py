@@ -142,13 +142,16 @@ def as_printed(
     best = best_memoryless(P, exact=True)
     E = augment(P, "B1")
     alternate = Policy.deterministic(E, {("0", "o"): ("a", "1"), ("1", "o"): ("b", "0")})
-    argument = text(
+    task = text(
         "Two states L, R with one observation; every action changes the state; gamma = 1/2; start "
         "in L.",
         table_text(
             ["state", "a pays", "b pays", "then"],
             [["L", 1, 0, "R"], ["R", 0, 1, "L"]],
         ),
+    )
+    argument = text(
+        task,
         "The printed b_0 is (1/2, 1/2), and so is the belief after every history. One memory state "
         "is enough to keep one belief apart, so 'none' is sufficiently expressive as printed. The "
         f"best history-based policy a, b, a, b, ... is worth {history}; the memoryless policy that "
@@ -169,6 +172,7 @@ def as_printed(
             "memory": "none",
             "memoryless": str(best.value),
             "history": str(history),
+            "shown": task,
         },
         certificates=[
             update_certificate(P, "none", {}, with_mu=False),

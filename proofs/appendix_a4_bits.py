@@ -133,10 +133,13 @@ def as_printed(proof: Proof, extra: int = 0, bound: int = 3, ways_count: int = 9
         for way, after in ways
     ]
     shown = table_text(["after", *(f"then {o}: side 1" for o in P.O)], lines)
-    argument = text(
+    task = (
         "One action; observations x, y; hidden side 1 or 2. With equal chance stay or move to the "
         "other place; "
-        "from y to x the side turns. Start: x, side 1 (1/4); y, side 1 (1/4) or 2 (1/2).",
+        "from y to x the side turns. Start: x, side 1 (1/4); y, side 1 (1/4) or 2 (1/2)."
+    )
+    argument = text(
+        task,
         f"|O| = {len(P.O)}, |A| = {len(P.A)}, u = {graph.u}, so the printed bound is k = {k}. The "
         f"{len(graph)} reachable beliefs, each followed by the action, and the start, are ways to "
         "go on; each leads, by the next observation, to a belief (the probability of side 1):",
@@ -152,7 +155,7 @@ def as_printed(proof: Proof, extra: int = 0, bound: int = 3, ways_count: int = 9
     return refuted(
         f"nine situations must be told apart; B{k} gives eight",
         argument,
-        counterexample={"model": model_json(P), "k": k, "ways": shown},
+        counterexample={"model": model_json(P), "k": k, "ways": shown, "shown": text(task, shown)},
         certificates=[clique_certificate(P, f"B{k}", [way for way, _ in ways])],
     )
 

@@ -55,8 +55,11 @@ def against(entry: LedgerEntry, console: Console) -> None:
     console.print(title.append(f"{entry.id}, {entry.place}", "bold"))
     lines = [f'The paper: "{entry.quote}"' if entry.quote else entry.statement]
     lines.append(f"Wrong: {entry.evidence.partition('; corrected by')[0]}.")
-    if entry.counterexample is not None and not isinstance(entry.counterexample, dict | list):
-        found = str(entry.counterexample)
+    found = entry.counterexample
+    if isinstance(found, dict):
+        found = found.get("shown")
+    if found is not None and not isinstance(found, list):
+        found = str(found)
         lines.append("Smallest counterexample:" + ("\n" if "\n" in found else " ") + found)
     if entry.corrected_by:
         lines.append(
@@ -76,9 +79,13 @@ def in_a_line(entry: LedgerEntry, console: Console) -> None:
     verdict = Text(entry.verdict, COLOURS[entry.verdict])
     if not entry.ok:
         verdict = Text("NOT AS SAID", "bold red")
-    said = "; ".join(x for x in (entry.evidence, entry.opinions) if x)
-    line.add_row(verdict, entry.id, Text(f"{said} ({duration(entry.seconds)})"))
+    line.add_row(verdict, entry.id, Text(f"{said(entry)} ({duration(entry.seconds)})"))
     console.print(line)
+
+
+def said(entry: LedgerEntry) -> str:
+    """The evidence in short, with a remark where one program alone has decided."""
+    return "; ".join(x for x in (entry.evidence, entry.opinions) if x)
 
 
 def summary(entries: list[LedgerEntry]) -> str:
@@ -174,7 +181,7 @@ def write_html(entries: list[LedgerEntry], path: Path) -> None:
         f'<tr><td><a href="#{escape_html(e.id)}">{escape_html(e.id)}</a></td>'
         f"<td>{escape_html(e.place)}</td>"
         f"<td>{inline_math(e.statement)}</td>"
-        f'<td class="{e.verdict}">{e.verdict}</td><td>{inline_math(e.evidence)}</td></tr>'
+        f'<td class="{e.verdict}">{e.verdict}</td><td>{inline_math(said(e))}</td></tr>'
         for e in entries
     )
     sections = "".join(_section(e) for e in entries)
@@ -210,7 +217,7 @@ def _section(e: LedgerEntry) -> str:
         f"<small>{escape_html(e.place)}</small></h2>"
         f"{_quoted(e)}"
         f'<p>{inline_math(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: '
-        f"{inline_math(e.evidence)}</p>"
+        f"{inline_math(said(e))}</p>"
         f"{argument}{corrected}<p>Deliberately false variants:</p><ul>{twins}</ul>"
     )
 
@@ -259,9 +266,7 @@ package; [required.json](ledger/required.json) names what each claim has to cert
 def readme_row(entry: LedgerEntry) -> str:
     """The row of a claim in `proofs/README.md`, without timings: it changes only when a claim
     does."""
-    evidence = entry.evidence + (
-        f"; corrected by {entry.corrected_by}" if entry.corrected_by else ""
-    )
+    evidence = said(entry) + (f"; corrected by {entry.corrected_by}" if entry.corrected_by else "")
     kinds = Counter(str(certificate["kind"]) for certificate in entry.certificates)
     shown = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items())) or "none"
     module = entry.module.removeprefix("proofs.").replace(".", "/")

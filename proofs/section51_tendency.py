@@ -188,7 +188,9 @@ def td_varies_less(proof: Proof, spread: int = 2) -> Evidence:
     return refuted(
         f"variance {td} against {mc}",
         argument,
-        counterexample="two starts, s and t, that meet in x and y",
+        counterexample="starts s and t (1/2 each), then x or y (1/2 each); after t x pays "
+        f"{spread} and y -{spread}, after s nothing. At s the return is always 0, and the target "
+        f"of TD is {spread // 2} or -{spread // 2}.",
         certificates=[q_certificate(P, "none", evaluate(P, pi, exact=True))],
     )
 

@@ -124,7 +124,7 @@ class LedgerEntry:
             "statements": one.statements,
             "definitions": one.definitions,
         }
-        return {**asdict(self), "ok": self.ok, "formal": formal}
+        return {**asdict(self), "ok": self.ok, "opinions": self.opinions, "formal": formal}
 
 
 def run(one: Claim) -> LedgerEntry:

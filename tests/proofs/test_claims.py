@@ -5,13 +5,15 @@ What is particular to a claim, random tasks and spoiled certificates included, i
 subject.
 """
 
+import io
 import json
 
 import pytest
 from judging import entry
+from rich.console import Console
 
 from proofs.ledger import load
-from proofs.report import read_record, readme_row, recorded
+from proofs.report import AGAINST, against, read_record, readme_row, recorded
 from workbench.checker.ledger_file import check_claim
 from workbench.checker.recheck import recheck
 
@@ -153,6 +155,20 @@ def test_a_claim_reaches_its_verdict_each_step_is_needed_and_its_certificates_ar
     said, wrong = check_claim(json.loads(json.dumps(found.as_json(), default=str)), RECORD)
     assert wrong == []
     assert bool(said) is (name not in WITHOUT_CERTIFICATE)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, one in RECORD.items() if one["verdict"] in AGAINST]
+)
+def test_what_does_not_hold_as_printed_is_told_whole(name):
+    found = entry(name)
+    console = Console(record=True, width=1000, file=io.StringIO())
+    against(found, console)
+    shown = console.export_text()
+    assert f'The paper: "{found.quote}"' in shown
+    assert "Wrong: " in shown
+    assert "Smallest counterexample:" in shown
+    assert f"Holds instead ({found.corrected_by}): " in shown
 
 
 @pytest.mark.parametrize("name", sorted(LONG))
