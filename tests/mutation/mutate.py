@@ -7,7 +7,7 @@ A room is a folder of `workbench`. A mutant is the file with one comparison, sig
 or quantifier changed; it lives in a copy of the tree beside the results, so that nothing here is
 touched. One run of the tests of the room notes which functions each test calls. A mutant is given
 to the tests that call its function, quickest first, in a forked process that has the large packages
-loaded; they stop at the first failure, and ten times the usual time counts as noticed. Results are
+loaded; they stop at the first failure, and four times the usual time counts as noticed. Results are
 written as they come: asked again, the command goes on with the mutants that have none. What
 survives is equivalent, a matter of speed, or a hole: `survivors.md` says which, line by line.
 """
@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 TESTS = {
-    "checker": ["tests/checker", "tests/certificates", "workbench/checker"],
+    "checker": [
+        "tests/checker",
+        "tests/certificates",
+        "tests/proofs/test_ledger.py",
+        "workbench/checker",
+    ],
     "core": ["tests/core", "tests/evaluation", "tests/improvement", "workbench/core"],
 }
 """The tests of a room."""
@@ -146,8 +152,11 @@ class Reach:
 
 
 def in_a_child(work: Callable[[], int], seconds: float) -> int | None:
-    """The exit code of a forked process that does the work; None if it waits without end. It is
-    killed after so many seconds of its processor, which other programs do not shorten."""
+    """The exit code of a forked process that does the work.
+
+    It is killed after so many seconds of its processor, which other programs do not shorten. None
+    if it waits without end.
+    """
     child = os.fork()
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 9))
@@ -171,20 +180,23 @@ def in_a_child(work: Callable[[], int], seconds: float) -> int | None:
     return None
 
 
-def reached(copy: Path, room: Path, tests: list[str]) -> Reached:
-    """By test: its seconds and the functions of the package that it calls, on the unchanged
-    tree."""
+def reached(copy: Path, room: Path, tests: list[str], warm: bool) -> Reached:
+    """The seconds of each test and the functions of the package that it calls.
+
+    Tests run once before they are watched if `warm`, so that none waits for kernels.
+    """
     found, kept = Reach(room), copy / "reached.pickle"
 
     def work() -> int:
-        pytest.main([*OPTIONS, "--maxfail=9", *tests], plugins=[found])
+        pytest.main([*OPTIONS, "--maxfail=30", *tests], plugins=[found])
         kept.write_bytes(
             pickle.dumps({k: x for k, x in found.functions.items() if k not in found.failed})
         )
         print("failed:", *sorted(found.failed))
-        return len(found.failed) > 8
+        return len(found.failed) > 29
 
-    in_a_child(partial(pytest.main, [*OPTIONS, *tests]), 3600)  # compiles, so that no test waits
+    if warm:
+        in_a_child(partial(pytest.main, [*OPTIONS, *tests]), 3600)
     if in_a_child(work, 3600) != 0:
         sys.exit(Path("said.txt").read_text() + "fails on the unchanged tree")
     print(Path("said.txt").read_text().splitlines()[-1])
@@ -206,7 +218,7 @@ def tried(room: str, tests: list[str]) -> int:
 
 
 def noticing(code: int | None) -> str:
-    """What noticed a mutant: a test, the verdicts, the time; empty if nothing did."""
+    """The test that noticed a mutant, "verdicts" or "time"."""
     if code == 0:
         return ""
     if code is None or code < 0:
@@ -221,8 +233,10 @@ def functions_of(path: Path) -> list[ast.FunctionDef]:
 
 
 def calling(package: Path, called: set[tuple[str, str]], every: Reached) -> set[tuple[str, int]]:
-    """The traced functions that lead to compiled ones, which the interpreter does not see called:
-    those that name them, or name one that does."""
+    """The traced functions that name compiled ones, or name one that does.
+
+    The interpreter does not see compiled functions called.
+    """
     seen = set[tuple[str, int]]().union(*(functions for _, functions in every.values()))
     named = {
         (str(path), f.name): ({x.id for x in ast.walk(f) if isinstance(x, ast.Name)}, marks(f))
@@ -272,6 +286,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the order in which they are tried")
     parser.add_argument("--only", default="", help="files of the room, with commas between")
     parser.add_argument("--into", type=Path, required=True, help="a file of results, one a line")
+    parser.add_argument("--each", type=float, default=1e9, help="seconds of tests for a mutant")
+    parser.add_argument("--cold", action="store_true", help="watch tests that compile kernels")
     parser.add_argument("--quick", action="store_true", help="ask no other tests than these first")
     parser.add_argument("--again", action="store_true", help="try survivors again, and no others")
     asked = parser.parse_args()
@@ -314,7 +330,11 @@ def main() -> None:
         if (x[3] in known) == asked.again and not known.get(x[3], {"noticed": False})["noticed"]
     ]
     began = time.monotonic()
-    every = reached(copy, room, TESTS[asked.room]) if waiting and not asked.quick else {}
+    every = (
+        reached(copy, room, TESTS[asked.room], not asked.cold)
+        if waiting and not asked.quick
+        else {}
+    )
     print(
         f"{len(every)} tests, traced in {sum(s for s, _ in every.values()):.0f} s; "
         f"{len(waiting)} mutants wait"
@@ -323,11 +343,13 @@ def main() -> None:
         if time.monotonic() - began > asked.seconds:
             break
         tests = [] if asked.quick else tests_of(path, line, every)
+        spent = list(accumulate(every[test][0] for test in tests))
+        tests = [test for test, s in zip(tests, spent, strict=True) if s <= asked.each]
         whole, stamp = path.read_text(), path.stat().st_mtime
         path.write_text(changed)
         os.utime(path, (i + 1, i + 1))  # bytecode is told apart by it
         usual = sum(every[test][0] for test in tests)
-        code = in_a_child(partial(tried, asked.room, tests), 60 + 10 * usual)
+        code = in_a_child(partial(tried, asked.room, tests), 30 + 4 * usual)
         path.write_text(whole)
         os.utime(path, (stamp, stamp))
         known[key] = dict(zip(("file", "text", "change", "copy"), key, strict=True)) | {
