@@ -304,7 +304,7 @@ def test_the_paper_is_judged_unless_more_is_asked_for(monkeypatch, claims):
 
 def test_bad_arguments_of_the_command(tmp_path):
     assert "give one of" in str(command("--own", "--papers").exception)
-    assert "no claim speaks of 'xyzzy'" in str(command("--grep", "xyzzy").exception)
+    assert "no claim contains 'xyzzy'" in str(command("--grep", "xyzzy").exception)
     assert "there is no claim 'C9'" in str(command("C9").exception)
     (tmp_path / "x.json").write_text("{}")
     assert "a ledger is a list" in str(command("--recheck", str(tmp_path / "x.json")).exception)
