@@ -21,7 +21,7 @@ from strategies_beliefs import (
     timed,
 )
 
-from pomdps import gravity, recall, recall4, recall_variant
+from pomdps import classics, gravity, recall, recall4, recall_variant
 from workbench import POMDP, Memory, Policy, augment, best_history, evaluate, memories
 from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import NeverEnds, WorkbenchError
@@ -418,6 +418,6 @@ def test_what_is_lacking_up_to_rounding_is_at_most_what_is_said():
 
 def test_time_that_is_up_leaves_the_question_open():
     """Beliefs without end, and a product too large to settle at once: what is known is said."""
-    found = can_encode_optimal(tiger(), "B2", max_seconds=1e-6)
+    found = can_encode_optimal(classics.tiger(), "B2", max_seconds=1e-6)
     assert found.holds is None
     assert "lies between" in found.reason

@@ -197,6 +197,9 @@ def learn_command(
         "clip": clip,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
+    for folder in (save, resume):
+        if folder is not None:
+            check_folder(folder)
     P = find_task(task)
     if learner in NEURAL_LEARNERS:
         need("jax", "deep")
@@ -209,9 +212,6 @@ def learn_command(
         record = learner_by_name(learner, **chosen)
     if plot is not None:
         check_plot_file(plot)
-    for folder in (save, resume):
-        if folder is not None:
-            check_folder(folder)
     check_count("steps", steps)
     check_count("seeds", seeds)
     block = max(1, steps // 100) if every is None else every
