@@ -297,7 +297,7 @@ def main() -> None:
     )
     known = {(x["file"], x["text"], x["change"], x["copy"]): x for x in results}
     copy = asked.into.with_suffix(".tree")
-    ignored = shutil.ignore_patterns(".git", "__pycache__", "*.pyc")
+    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "*.pyc")
     shutil.copytree(ROOT, copy, ignore=ignored, dirs_exist_ok=True)
     os.chdir(copy)
     os.environ["PYTHONPATH"] = str(copy)
