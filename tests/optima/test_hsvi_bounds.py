@@ -1,4 +1,4 @@
-"""The upper bound of `hsvi`: its teeth by their formula, and sweeps that carry gains."""
+"""The upper bound of `hsvi`: its teeth by their formula."""
 
 import itertools
 
@@ -10,7 +10,6 @@ from pomdps import tiger
 from workbench.core.chain import dynamics
 from workbench.core.fields import FLOATS
 from workbench.optima.hsvi import BeliefModel, Bounds
-from workbench.optima.hsvi_kernels import lower_points
 from workbench.optima.mdp import from_states, optimal, superharmonic
 
 
@@ -61,25 +60,6 @@ def test_bounds_close_and_never_part():
     assert gaps[-1].lower <= 19.3715
     assert gaps[-1].upper >= 19.3713
     assert gaps[-1].upper - gaps[-1].lower < 0.5
-
-
-def test_sweeps_carry_a_gain_along_a_chain_and_stop():
-    """Each point is worth 1/2 of the next one's value; the last has come down to 0."""
-    n = 5
-    values = np.ones(n)
-    base = np.zeros((n, 1))
-    row_ptr = np.arange(n + 1).clip(max=n - 1)
-    to, coef = np.arange(1, n), np.full(n - 1, 0.5)
-    row_ptr[-1] = n - 1
-    swept = lower_points(values, n, base, row_ptr, to, coef, 50, 0.0)
-    assert values.tolist() == [0.0] * n
-    assert swept <= n + 1
-    # the best action decides: a second one that keeps its worth keeps the value
-    values = np.ones(2)
-    base = np.array([[0.0, 0.75], [0.0, 0.0]])
-    row_ptr = np.array([0, 1, 1, 1, 1])
-    lower_points(values, 2, base, row_ptr, np.array([1]), np.array([1.0]), 50, 0.0)
-    assert values.tolist() == [0.75, 0.0]
 
 
 def test_pruning_keeps_the_bounds_where_they_were_found():

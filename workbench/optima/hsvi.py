@@ -11,9 +11,7 @@ bound of Hauskrecht (2000),
     Q(s,a) = R(s,a) + gamma sum_o max_{a'} sum_{s'} p(s'|s,a) omega(o|s') Q(s',a'),    V(b) <= max_a
     b . Q(., a),
 
-and a sawtooth over points (b_i, v_i), v_i >= V(b_i). A point remembers by which teeth its v_i was
-found: once those come down, v_i follows without looking at a single belief again, so that sweeps
-over all points carry every gain to the start at next to no cost. Heuristic search (HSVI, Smith and
+and a sawtooth over points (b_i, v_i), v_i >= V(b_i). Heuristic search (HSVI, Smith and
 Simmons 2004) decides where to back both up: from the start follow the action with the best upper
 bound and the observation that contributes most to the gap, as long as the gap at the belief is
 worth closing. Every bound on the way is valid, so it can stop at any time.
@@ -37,7 +35,7 @@ from workbench.core.chain import Dynamics, dynamics
 from workbench.core.fields import FLOATS
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import pick_rows
-from workbench.optima.hsvi_kernels import highest, lower_points, sawtooth
+from workbench.optima.hsvi_kernels import highest, sawtooth
 
 _INFORMED_SWEEPS = 200
 _SHALLOW, _DEEPEST = 16, 400
@@ -47,13 +45,6 @@ most."""
 _STALLED = 0.98
 """If the lower bound closes no more than what is left of the gap besides this share on a way down
 and up, the next ones may go deeper. The upper bound comes down on short ways too."""
-
-_SWEEPS = 50
-"""Sweeps over the points after each way down and up, at most."""
-
-_ROUND = 500
-"""Vectors times states up to which plans that go round are solved as a linear system: up to there
-it takes as long as a few backups."""
 
 _GROWN, _FEW = 1.3, 100
 """Points and vectors are pruned when there are so many times as many as after the last time, and at
@@ -226,10 +217,7 @@ class Bounds:
         # for each point b . Q(., a), then corner . b and max_a b . Q(., a)
         self._informed = np.zeros((64, model.shape[1] + 2))
         self._values = np.zeros(64)
-        self._supports = _Supports()
-        self._links = _Links(model.shape[1])
         self._active = np.zeros(0, dtype=np.int64)
-        self._place: dict[bytes, int] = {}
         self._count = 0
         self._size_pruned = _FEW
         self._depth = _SHALLOW
@@ -256,29 +244,15 @@ class Bounds:
         return np.asarray(self._node_of[self._best(beliefs)[1]])
 
     def upper(self, beliefs: NDArray[np.float64]) -> FloatVector:
-        return self._teeth(beliefs).values
+        return self._above(beliefs, self._active)
 
-    def _teeth(
-        self, beliefs: NDArray[np.float64], active: NDArray[np.int64] | None = None
-    ) -> _Teeth:
-        """The upper bound at each belief, and by which tooth."""
-        m = len(beliefs)
-        values, which, ratios = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m)
+    def _above(self, beliefs: NDArray[np.float64], active: NDArray[np.int64]) -> FloatVector:
+        """The upper bound at each belief, by the teeth of some points."""
+        values = np.empty(len(beliefs))
         sawtooth(
-            self.corner,
-            self.Q,
-            self._supports.row_ptr,
-            self._supports.places,
-            self._supports.weights,
-            self._informed,
-            self._values,
-            self._active if active is None else active,
-            beliefs,
-            values,
-            which,
-            ratios,
+            self.corner, self.Q, self._points, self._informed, self._values, active, beliefs, values
         )
-        return _Teeth(values, which, ratios)
+        return values
 
     def gap(self) -> Gap:
         """At the start, with room for rounding errors."""
@@ -326,8 +300,6 @@ class Bounds:
             self._back_up(b)
             if time.monotonic() > until:
                 return  # every bound on the way is valid, so any moment is good
-        self._sweep(1e-3 * worth)
-        self._go_round()
         if max(len(self._active), len(self.alphas)) > _GROWN * self._size_pruned:
             self._prune()
         _, mass, beliefs = self.first
@@ -342,15 +314,15 @@ class Bounds:
         # all successors at once: calls into kernels cost as much as small tables of beliefs
         beliefs = np.vstack([found[2] for found in after])
         values, which = self._best(beliefs)
-        teeth = self._teeth(beliefs)
+        above_all = self.upper(beliefs)
         ends = np.cumsum([len(found[1]) for found in after])
         best = np.split(which, ends[:-1])
         for a, (part, above) in enumerate(
-            zip(np.split(values, ends[:-1]), np.split(teeth.values, ends[:-1]), strict=True)
+            zip(np.split(values, ends[:-1]), np.split(above_all, ends[:-1]), strict=True)
         ):
             low[a] += self.model.gamma * (after[a][1] @ part)
             high[a] += self.model.gamma * (after[a][1] @ above)
-        return _Look(after, low, high, best, teeth)
+        return _Look(after, low, high, best)
 
     def _chosen(self, found: _Look) -> tuple[int, NDArray[np.int64]]:
         """The action with the best lower bound, and the vector to go on with for each observation
@@ -364,44 +336,6 @@ class Bounds:
         """The state values of "do a, then go on as those vectors"."""
         then = alphas[chosen[self.model.group], self.model.e_s]
         return np.asarray(self.model.R[:, a] + self.model.gamma * (self.model.step[a] @ then))
-
-    def _go_round(self) -> None:
-        """Raise the vectors to what they are worth if each goes on as the best of them for ever.
-
-        A backup goes on as vectors that were made before it, so that a plan that comes back to a
-        belief is worked out one round after the other. Here the rounds are a linear system. Its
-        solution x is lowered until one more step raises it: then the plan is worth x at least.
-        """
-        n, gamma = self.model.shape[0], self.model.gamma
-        made = np.flatnonzero(self._node_of >= self._begun)
-        size = len(self.alphas) * n
-        if gamma == 1 or not len(made) or size > _ROUND:
-            return
-        beliefs = np.array([self._made_at[k] for k in self._node_of[made] - self._begun])
-        plans = [self._chosen(self._look(b)) for b in beliefs]
-        A, right = np.eye(size), self.alphas.copy()
-        for k, (a, chosen) in zip(made.tolist(), plans, strict=True):
-            columns = chosen[self.model.group] * n + self.model.e_s
-            rows = np.arange(k * n, (k + 1) * n)
-            np.subtract.at(A, np.ix_(rows, columns), gamma * self.model.step[a].toarray())
-            right[k] = self.model.R[:, a]
-        x = np.linalg.solve(A, right.reshape(-1)).reshape(right.shape)
-        x[self._node_of < self._begun] = self.alphas[self._node_of < self._begun]
-        again = np.array([self._worth(a, chosen, x) for a, chosen in plans])
-        x[made] -= max(0.0, float((x[made] - again).max())) / (1 - gamma) * (1 + 1e-9)
-        if not ((beliefs * x[made]).sum(axis=1) > self.lower(beliefs)).any():
-            return
-        nodes = self._node_of.copy()
-        nodes[made] = self._begun + len(self.steps) + np.arange(len(made))
-        self.steps += [PlanStep(a, nodes[chosen], int(nodes[0])) for a, chosen in plans]
-        self._made_at += list(beliefs)
-        beaten = np.array([(alpha <= x[made]).all(axis=1).any() for alpha in self.alphas])
-        beaten[0] = False
-        kept = ~beaten
-        self.alphas, self._node_of = (
-            np.vstack([self.alphas[kept], x[made]]),
-            np.concatenate([self._node_of[kept], nodes[made]]),
-        )  # together: an interruption must not part them
 
     def _back_up(self, b: FloatVector) -> None:
         self.backups += 1
@@ -420,9 +354,9 @@ class Bounds:
             )  # together: an interruption must not part them
         value = float(found.high.max())
         if value < self.upper(b[None])[0]:
-            self._add_point(b, value, found)
+            self._add_point(b, value)
 
-    def _add_point(self, b: FloatVector, value: float, found: _Look) -> None:
+    def _add_point(self, b: FloatVector, value: float) -> None:
         support = b > 0
         if support.sum() == 1:  # a corner: the plane below which all teeth are cut
             s = int(np.argmax(support))
@@ -437,60 +371,20 @@ class Bounds:
             self._informed = np.vstack([self._informed, np.zeros_like(self._informed)])
         i = self._count
         self._points[i], self._values[i] = b, value
-        self._supports.add(b)
         self._informed[i, :-2] = b @ self.Q
         self._informed[i, -2:] = self.corner @ b, self._informed[i, :-2].max()
-        self._links.add(b @ self.model.R, self._parts(found))
         self._count += 1
         self._active = np.append(self._active, i)
-        # who refers to an older point at this belief refers to it from now on: where beliefs come
-        # back, sweeps then go round in cycles, and close the bound without further backups
-        older = self._place.get(b.tobytes())
-        self._place[b.tobytes()] = i
-        if older is not None:
-            self._links.retarget(older, i)
-            self._active = self._active[self._active != older]
-
-    def _parts(self, found: _Look) -> list[tuple[float, NDArray[np.int64], FloatVector]]:
-        """The parts of each action's upper bound. They are a number that can only become too large,
-        and shares of the values of points."""
-        teeth, gamma, first = found.teeth, self.model.gamma, 0
-        parts = []
-        for _, mass, _ in found.after:
-            span = slice(first, first + len(mass))
-            which, ratios = teeth.which[span], teeth.ratios[span]
-            used = which >= 0
-            # what bounds the rest of b stays as it is while v_i comes down
-            fixed = teeth.values[span] - np.where(used, ratios * self._values[which], 0.0)
-            parts.append((gamma * float(mass @ fixed), which[used], gamma * (mass * ratios)[used]))
-            first += len(mass)
-        return parts
-
-    def _sweep(self, least: float) -> None:
-        """Let the values of points follow those that they were found by."""
-        if not self._count:
-            return
-        links = self._links
-        lower_points(
-            self._values,
-            self._count,
-            links.base[: self._count],
-            links.row_ptr,
-            links.to,
-            links.coef,
-            _SWEEPS,
-            least,
-        )
 
     def _prune(self) -> None:
         """Remove the points above the sawtooth bound of others, and the vectors that are best at no
-        point. Points put aside stay what others refer to."""
+        point."""
         reach = self._informed[self._active, -1] - self._values[self._active]
         order = self._active[np.argsort(-reach, kind="stable")]
         kept: list[int] = []
         for i in order.tolist():
             others = np.array(kept, dtype=np.int64)
-            if self._values[i] < self._teeth(self._points[i : i + 1], others).values[0]:
+            if self._values[i] < self._above(self._points[i : i + 1], others)[0]:
                 kept.append(i)
         self._active = np.array(sorted(kept), dtype=np.int64)
         # beliefs at which vectors were made: plans lead there, be they points above or not
@@ -505,80 +399,11 @@ class Bounds:
 
 
 @dataclass(frozen=True, eq=False)
-class _Teeth:
-    """Upper bounds at some beliefs, the points whose teeth they are, and the ratios."""
-
-    values: FloatVector
-    which: NDArray[np.int64]
-    ratios: FloatVector
-
-
-class _Supports:
-    """Points without their zeros, in compressed rows that grow. The largest entries come first,
-    since other beliefs most likely have too little there."""
-
-    def __init__(self) -> None:
-        self.row_ptr = np.zeros(65, dtype=np.int64)
-        self.places, self.weights = np.zeros(1024, dtype=np.int64), np.zeros(1024)
-        self._rows = 0
-
-    def add(self, b: FloatVector) -> None:
-        """Add one point."""
-        if self._rows + 1 == len(self.row_ptr):
-            self.row_ptr = np.concatenate([self.row_ptr, np.zeros_like(self.row_ptr)])
-        order = np.argsort(-b, kind="stable")[: np.count_nonzero(b)]
-        end = int(self.row_ptr[self._rows])
-        while end + len(order) > len(self.places):
-            self.places = np.concatenate([self.places, np.zeros_like(self.places)])
-            self.weights = np.concatenate([self.weights, np.zeros_like(self.weights)])
-        self.places[end : end + len(order)] = order
-        self.weights[end : end + len(order)] = b[order]
-        self._rows += 1
-        self.row_ptr[self._rows] = end + len(order)
-
-
-class _Links:
-    """The dependence of each point's bound on other points. For each point and action there are a
-    number and shares of other points' values, in compressed rows that grow."""
-
-    def __init__(self, actions: int):
-        self.base = np.zeros((64, actions))
-        self.row_ptr = np.zeros(64 * actions + 1, dtype=np.int64)
-        self.to, self.coef = np.zeros(1024, dtype=np.int64), np.zeros(1024)
-        self._rows = self._points = 0
-
-    def add(
-        self, rewards: FloatVector, parts: list[tuple[float, NDArray[np.int64], FloatVector]]
-    ) -> None:
-        """Add the rows of one point."""
-        if self._points == len(self.base):
-            self.base = np.vstack([self.base, np.zeros_like(self.base)])
-            more = np.zeros(len(self.row_ptr) - 1, dtype=np.int64)
-            self.row_ptr = np.concatenate([self.row_ptr, more])
-        for a, (base, to, coef) in enumerate(parts):
-            end = int(self.row_ptr[self._rows])
-            while end + len(to) > len(self.to):
-                self.to = np.concatenate([self.to, np.zeros_like(self.to)])
-                self.coef = np.concatenate([self.coef, np.zeros_like(self.coef)])
-            self.to[end : end + len(to)], self.coef[end : end + len(to)] = to, coef
-            self.base[self._points, a] = rewards[a] + base
-            self._rows += 1
-            self.row_ptr[self._rows] = end + len(to)
-        self._points += 1
-
-    def retarget(self, old: int, new: int) -> None:
-        """Put one point in the place of another."""
-        to = self.to[: int(self.row_ptr[self._rows])]
-        to[to == old] = new
-
-
-@dataclass(frozen=True, eq=False)
 class _Look:
     """A one-step lookahead from a belief. It holds what follows each action, the bounds on its
-    value, the best vector at each successor, and the sawtooth bounds above all of them."""
+    value, and the best vector at each successor."""
 
     after: list[tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]]
     low: FloatVector
     high: FloatVector
     best: list[NDArray[np.int64]]
-    teeth: _Teeth

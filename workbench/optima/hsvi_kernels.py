@@ -9,12 +9,8 @@ from workbench.core.kernels import compile_kernel
 
 
 @compile_kernel
-def sawtooth(
-    corner, Q, row_ptr, places, weights, informed, values_at, active, beliefs, values, which, ratios
-):
-    """The upper bound at each belief, `which` point's tooth it is (-1 if none), and its ratio.
-
-    Points are given by their supports, in compressed rows: `places` and `weights`.
+def sawtooth(corner, Q, points, informed, values_at, active, beliefs, values):
+    """The upper bound at each belief.
 
     With ratio = min_{s : b_i(s) > 0} b(s) / b_i(s), a point b_i of value v_i leaves x = b - ratio
     b_i >= 0, and since V is convex V(b) <= ratio v_i + V(x) <= ratio v_i + min(corner . x, max_a x
@@ -37,14 +33,12 @@ def sawtooth(
             if f[a] > top:
                 top = f[a]
         best = min(plane, top)
-        which[k], ratios[k] = -1, 0.0
         for i in active:
             over, under = informed[i, nA] - values_at[i], informed[i, nA + 1] - values_at[i]
             ratio = np.inf
-            for j in range(row_ptr[i], row_ptr[i + 1]):
-                x = beliefs[k, places[j]] / weights[j]
-                if x < ratio:
-                    ratio = x
+            for s in range(n):
+                if points[i, s] > 0 and beliefs[k, s] < ratio * points[i, s]:
+                    ratio = beliefs[k, s] / points[i, s]
                     # neither kind of tooth can reach below the best so far
                     if plane - ratio * over >= best and top - ratio * under >= best:
                         break
@@ -55,39 +49,8 @@ def sawtooth(
                     if x > rest:
                         rest = x
                 found = ratio * values_at[i] + min(rest, plane - ratio * informed[i, nA])
-                if found < best:
-                    best = found
-                    which[k], ratios[k] = i, ratio
+                best = min(best, found)
         values[k] = best
-
-
-@compile_kernel
-def lower_points(values, count, base, row_ptr, to, coef, sweeps, least):
-    """Lower the values of points by their own one-step bounds, again and again, in place.
-
-    When point i was made, what follows action a at it was bounded by base[i, a] + sum_k coef[k]
-    values[to[k]], k in row i |A| + a. Values that have come down since lower it further. How often
-    it went through all of them, until none changed by more than `least`.
-    """
-    nA = base.shape[1]
-    for done in range(sweeps):
-        change = 0.0
-        for i in range(count):
-            best = -np.inf
-            for a in range(nA):
-                total = base[i, a]
-                row = i * nA + a
-                for k in range(row_ptr[row], row_ptr[row + 1]):
-                    total += coef[k] * values[to[k]]
-                if total > best:
-                    best = total
-            if best < values[i]:
-                if values[i] - best > change:
-                    change = values[i] - best
-                values[i] = best
-        if change <= least:
-            return done + 1
-    return sweeps
 
 
 @compile_kernel
