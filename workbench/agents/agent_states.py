@@ -260,7 +260,7 @@ class BeliefMemory(MemoryFamily):
         return None if match is None else cls(None if match[1] is None else int(match[1]))
 
     def on(self, P: POMDP) -> Memory:
-        depth, dynamics = self.depth, BeliefDynamics(P, ended=False)
+        depth, dynamics = self.depth, BeliefDynamics(P)
         inside: dict[Belief, Any] = {}
 
         def labelled(weights: Mapping[int, int]) -> Belief:

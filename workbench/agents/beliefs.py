@@ -10,9 +10,7 @@ belief of the task that starts in any state alike), and Proposition A.1 fails.
 
 **Episodes end.** An agent decides only while its episode goes on, and it is told when the episode
 is over. A history that matters is thus one whose episode still goes on, and b(H) is conditioned on
-that: beliefs live on the states that are not terminal (`ended=False`, the default everywhere). With
-`ended=True` a terminal state is a state like any other to the formulas above: the last observation
-of an episode makes a history too, and a belief may give weight to the end.
+that: beliefs live on the states that are not terminal.
 
 The graph has a node (o, b) for each last observation and belief of some history, and an edge (a,
 o') from it for each observation possible after an action. It is finite or it is not;
@@ -30,8 +28,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, NamedTuple
-
-import numpy as np
 
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError
 from workbench.core.numbers import Number, Numbers
@@ -114,13 +110,13 @@ class BeliefGraph(Showing, Drawn):
 
     Attributes
     ----------
-    P, ended : of what, and whether histories whose episode is over count.
+    P : of what.
     o : `o[n]`, the place of the last observation; weights : `weights[n]`, the belief inside.
     starts : the edges that o_0 makes; their probabilities fall short of one by that of starting in
         a terminal state.
     edges : `edges[n][a]`, one `BeliefEdge` for each observation after action a (a place); the
         probabilities are given that the episode had not ended before a, and fall short of one by
-        that of ending now (unless `ended`).
+        that of ending now.
     complete : whether all nodes were found; if not, `edges` holds those of the nodes walked before
         the limit.
     """
@@ -128,7 +124,6 @@ class BeliefGraph(Showing, Drawn):
     figure: ClassVar[str] = "belief_graph"
 
     P: POMDP
-    ended: bool
     o: tuple[int, ...]
     weights: tuple[Weights, ...]
     starts: tuple[BeliefEdge, ...]
@@ -234,10 +229,6 @@ class BeliefGraph(Showing, Drawn):
         Its best policy is the best history-based policy of P. The end of an episode is the state
         None.
         """
-        if self.ended:
-            raise WorkbenchError(
-                "the belief MDP is made from beliefs over states that are not terminal: ended=False"
-            )
         names = {node: n for n, node in enumerate(self.nodes)}
 
         def with_end(edges: Sequence[BeliefEdge]) -> dict[BeliefNode | None, Fraction]:
@@ -291,13 +282,13 @@ def require_rational(P: POMDP) -> None:
 class BeliefDynamics:
     """mu, p (rewards summed out) and omega as integers, scaled by one common factor each."""
 
-    def __init__(self, P: POMDP, ended: bool):
+    def __init__(self, P: POMDP):
         self.P = P
         require_rational(P)
         mu, self.mu_scale = _integers(P.mu.prob)
         p, self.p_scale = _integers(P.p.prob)
         omega, self.omega_scale = _integers(P.omega.prob)
-        counted = np.ones(len(P.S), dtype=bool) if ended else ~P.terminal.mask
+        counted = ~P.terminal.mask
         nA = len(P.A)
         self.mu = {int(s): mu[s] for s in P.mu.support if counted[s]}
         self.omega = [
@@ -340,10 +331,6 @@ class BeliefDynamics:
                 found.setdefault(o, {})[s] = w * y
         return dict(sorted(found.items()))
 
-    def going_on(self, weights: Weights) -> int:
-        """The weight of the states in which a further action is taken."""
-        return sum(w for s, w in weights if not self.P.terminal.mask[s])
-
 
 def _integers(numbers: Numbers) -> tuple[list[int], int]:
     """Exact numbers times the least common multiple of their denominators."""
@@ -362,7 +349,6 @@ def explore_beliefs(
     P: POMDP,
     limit: int = LIMIT,
     crowd: int | None = None,
-    ended: bool = False,
     until: float = math.inf,
 ) -> BeliefGraph:
     """The graph of reachable beliefs as far as a limit: `complete` says whether that is all of it.
@@ -371,10 +357,9 @@ def explore_beliefs(
     ----------
     limit : stop when there are more nodes than this.
     crowd : stop also when more than this many nodes share an observation.
-    ended : whether histories whose episode is over count; see the module's text.
     until : stop also when the clock (`time.monotonic`) passes this.
     """
-    dynamics = BeliefDynamics(P, ended)
+    dynamics = BeliefDynamics(P)
     o_of: list[int] = []
     weights_of: list[Weights] = []
     parents: list[tuple[int, int] | None] = []
@@ -406,25 +391,24 @@ def explore_beliefs(
         while len(walked) < len(o_of) and not too_many() and time.monotonic() <= until:
             n = len(walked)
             weights = weights_of[n]
-            total = dynamics.going_on(weights) * scale
+            total = sum(w for _, w in weights) * scale
             walked.append(
                 tuple(edges(dynamics.step(weights, a), total, (n, a)) for a in range(len(P.A)))
             )
             waiting.report(n / len(o_of), f"{len(o_of):,} found, {n:,} walked")
     complete = len(walked) == len(o_of) and not too_many()
     return BeliefGraph(
-        P, ended, tuple(o_of), tuple(weights_of), starts, tuple(walked), complete, tuple(parents)
+        P, tuple(o_of), tuple(weights_of), starts, tuple(walked), complete, tuple(parents)
     )
 
 
-def reachable_beliefs(P: POMDP, limit: int = LIMIT, ended: bool = False) -> BeliefGraph:
+def reachable_beliefs(P: POMDP, limit: int = LIMIT) -> BeliefGraph:
     """The graph of all reachable beliefs, in exact rationals.
 
     Parameters
     ----------
     P : a POMDP without floats in p, omega and mu.
     limit : more nodes than this raise `TooManyBeliefs`; some tasks have infinitely many.
-    ended : whether histories whose episode is over count; see the module's text.
 
     >>> from fractions import Fraction
     >>> P = POMDP.from_functions(
@@ -443,7 +427,7 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT, ended: bool = False) -> Beli
 
     See also: `best_history`, `is_sufficiently_expressive`.
     """
-    graph = explore_beliefs(P, limit, ended=ended)
+    graph = explore_beliefs(P, limit)
     if not graph.complete:
         raise TooManyBeliefs(
             f"{P.name} has more than {limit:,} beliefs ({len(graph):,} found after histories of "
@@ -453,7 +437,7 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT, ended: bool = False) -> Beli
     return graph
 
 
-def belief(P: POMDP, history: Sequence[Label], ended: bool = False) -> Belief:
+def belief(P: POMDP, history: Sequence[Label]) -> Belief:
     """b(H) of a history o_0, a_0, o_1, ..., o_t.
 
     >>> P = POMDP.from_functions(
@@ -472,7 +456,7 @@ def belief(P: POMDP, history: Sequence[Label], ended: bool = False) -> Belief:
         raise WorkbenchError(
             f"a history o_0, a_0, ..., o_t has an odd number of entries, not {len(history)}"
         )
-    dynamics = BeliefDynamics(P, ended)
+    dynamics = BeliefDynamics(P)
     found = dynamics.first()
     for t, label in enumerate(history):
         if t % 2 == 0:

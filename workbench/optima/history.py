@@ -6,7 +6,7 @@ policy is that of an MDP whose states are the reachable pairs (o, b) (`beliefs`)
     V(b) = max_a [ sum_s b(s) R(s,a) + gamma sum_o P(o, goes on | b,a) V(b_{a,o}) ]
 
 Where these are finitely many, as they are in every task of finite horizon, policy iteration solves
-it: in rationals unless a strongly connected part is too large, in floats with a certificate then.
+it: in rationals if the model is exact, else in floats with a certificate.
 Where they are too many, `hsvi` closes in on V from both sides.
 """
 
@@ -31,7 +31,6 @@ from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows
-from workbench.core.walk_kernels import strong_components
 from workbench.optima.branch_and_bound import (
     BranchSearch,
     ReturnCriterion,
@@ -56,10 +55,6 @@ from workbench.optima.mdp import (
 from workbench.optima.optimum import HistoryOptimum
 from workbench.progress import Waiting
 from workbench.text import counted
-
-MOST_EXACT = 400
-"""Belief MDPs with more states than this in one strongly connected part are solved in floats unless
-asked otherwise."""
 
 _START_NODES, _FEW_NODES = 64, 4
 """Nodes of branch and bound spent on a memoryless policy to begin the lower bound with; with a
@@ -133,12 +128,6 @@ def _sizes(graph: BeliefGraph) -> NDArray[np.float64]:
     return np.array([sizes[[s for s, _ in weights]].max(axis=0) for weights in graph.weights])
 
 
-def largest_part(M: MDP) -> int:
-    """The number of states in the largest strongly connected part."""
-    _, part = strong_components(np.ascontiguousarray(M.row_ptr[:: M.shape[1]]), M.successors)
-    return int(np.max(np.bincount(part), initial=0))
-
-
 # ---------------------------------------------------------------------- the optimum, or bounds
 
 
@@ -201,8 +190,7 @@ def _listed(
     found = optimal(M)
     require_end(P, found)
     count = counted(len(graph), "belief")
-    wants_exact = exact or (exact is None and P.is_exact)
-    if wants_exact and (exact or largest_part(M) <= MOST_EXACT):
+    if exact or (exact is None and P.is_exact):
         best = optimal(belief_process(graph, RATIONALS), first=found.policy)
         require_end(P, best)
         if isinstance(best.value, float):

@@ -41,7 +41,7 @@ from workbench.core.repetition import repeat_episodes, require_time
 from workbench.optima.branch_and_bound import Informed, ReturnCriterion
 from workbench.optima.controller import follow_beliefs, follow_memoryless
 from workbench.optima.follow import Followed
-from workbench.optima.history import MOST_EXACT, HistoryLimits, belief_process, largest_part
+from workbench.optima.history import HistoryLimits, belief_process
 from workbench.optima.mdp import (
     MDP,
     Actions,
@@ -439,7 +439,7 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
         graph = explore_beliefs(rational, limits.beliefs, until=began + limits.seconds / 2)
     if graph is not None and graph.complete:
         M = continue_process(belief_process(graph, FLOATS))
-        wants_exact = exact or (exact is None and P.is_exact and largest_part(M) <= MOST_EXACT)
+        wants_exact = exact or (exact is None and P.is_exact)
         if wants_exact:
             M = continue_process(belief_process(graph, RATIONALS))
         found = optimal_gain(M)

@@ -28,7 +28,6 @@ those given a state, so that maxima over the states behind z bound eps and delta
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,7 +42,7 @@ from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.optima.history import MOST_EXACT, belief_process, largest_part
+from workbench.optima.history import belief_process
 from workbench.optima.mdp import from_states, optimal
 
 END = None
@@ -65,8 +64,7 @@ class Uniformity:
 
     Attributes
     ----------
-    spread : the largest difference of Q*(h, a) between histories of one z, an exact number unless
-        the beliefs are too entangled for that.
+    spread : the largest difference of Q*(h, a) between histories of one z.
     where : the z and the action at which it is.
     bound : what the theory says a policy of z need not lose more than; None for gamma = 1.
     best : V*, the best history-based value of <P, memory>.
@@ -85,19 +83,12 @@ class Uniformity:
 def uniformity(graph: BeliefGraph) -> Uniformity:
     """How far Q* is from being a function of z, from a complete graph of beliefs of <P, memory>."""
     E = graph.P
-    floats = belief_process(graph, FLOATS)
-    found = optimal(floats)
-    if largest_part(floats) <= MOST_EXACT and E.is_exact:
-        M = belief_process(graph, RATIONALS)
-        found = optimal(M, first=found.policy)
-        if isinstance(found.value, float):
-            raise NeverEnds(f"V* of {E.name} is not defined: gamma is 1")
-        best: Number = RATIONALS.back(found.value)
-        q = [[RATIONALS.back(x) for x in row] for row in M.q(found.v)]
-    else:
-        best, q = found.value, floats.q(found.v).tolist()
-        if not math.isfinite(found.value):
-            raise NeverEnds(f"V* of {E.name} is not defined: gamma is 1")
+    M = belief_process(graph, RATIONALS)
+    found = optimal(M, first=optimal(belief_process(graph, FLOATS)).policy)
+    if isinstance(found.value, float):
+        raise NeverEnds(f"V* of {E.name} is not defined: gamma is 1")
+    best: Number = RATIONALS.back(found.value)
+    q = [[RATIONALS.back(x) for x in row] for row in M.q(found.v)]
     ranges: dict[tuple[int, int], tuple[Number, Number]] = {}
     for n, o in enumerate(graph.o):
         for a, x in enumerate(q[n]):

@@ -53,7 +53,7 @@ def places(graph: BeliefGraph, memory: Memory) -> BeliefPlaces:
         found: dict[tuple[int, Number, int], None] = {}
         for k in row_places(P.p.row_ptr, row):
             s_next = int(P.p.s_next[k])
-            if P.p.prob[k] == 0 or (P.terminal.mask[s_next] and not graph.ended):
+            if P.p.prob[k] == 0 or P.terminal.mask[s_next]:
                 continue
             for i in row_places(P.omega.row_ptr, s_next):
                 if P.omega.prob[i] != 0:

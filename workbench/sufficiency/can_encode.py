@@ -59,7 +59,7 @@ from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.history import MOST_EXACT, belief_process, largest_part
+from workbench.optima.history import belief_process
 from workbench.optima.mdp import (
     MDP,
     Optimum,
@@ -213,7 +213,7 @@ def _decide(
             return Encoding(
                 P.name, attached.name, True, "beliefs", "every episode ends at once", 0, {}
             )
-        if graph.complete and largest_part(belief_process(graph, FLOATS)) <= MOST_EXACT:
+        if graph.complete:
             return encoding_on_beliefs(P, graph, attached, budget, until)
     return _by_bounds(P, attached, until)
 

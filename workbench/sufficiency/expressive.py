@@ -15,11 +15,12 @@ b1), (o, b2). That is decided here, never sampled:
 - `B(k)`, where a write is the next memory state: after a node n and an action the next memory state
   w must fit the map o' -> node that belongs to (n, a). Two such maps, or one and the map of the
   start, collide if they send some o' to different nodes. So 2^k memory states are enough exactly
-  when the graph of collisions has a colouring with 2^k colours;
+  when the graph of collisions has a colouring with 2^k colours. A greedy colouring or a large
+  clique settles it on all tasks of the package; else the search below does;
 - one write only (`K(k)`): there is one f, and it is checked;
 - else a search over f (`product_search`) that ends with an f or with a proof that there is none.
 
-Histories are those whose episode goes on, unless `ended=True`: see `workbench.agents.beliefs`.
+Histories are those whose episode goes on: see `workbench.agents.beliefs`.
 Definition A.2 needs finitely many beliefs: infinitely many share some observation, and M is finite.
 """
 
@@ -36,7 +37,7 @@ from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.plain_numbers import deadline
 from workbench.sufficiency.belief_product import places, possible_pairs
-from workbench.sufficiency.colouring import colour
+from workbench.sufficiency.colouring import colour_greedily, large_clique
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.update import verify_f
 from workbench.text import counted, show
@@ -120,7 +121,6 @@ class Expressiveness(Showing, Drawn):
 def is_sufficiently_expressive(
     P: POMDP,
     memory: Memory | Family | str,
-    ended: bool = False,
     limit: int = LIMIT,
     budget: int = BUDGET,
     max_seconds: float | None = None,
@@ -131,7 +131,6 @@ def is_sufficiently_expressive(
     ----------
     P : a POMDP without floats in p, omega and mu.
     memory : a memory, a family or its name.
-    ended : whether histories whose episode is over count.
     limit : the most reachable beliefs to look at; more of them raise `TooManyBeliefs`, unless they
         are too many for M.
     budget : the most decisions of the search; beyond it the answer is undecided.
@@ -155,15 +154,15 @@ def is_sufficiently_expressive(
 
     See also: `can_encode_optimal`, `reachable_beliefs`, `needs_memory`.
     """
-    return replace(_decide(P, attach(memory, P), limit, budget, ended, max_seconds), P=P)
+    return replace(_decide(P, attach(memory, P), limit, budget, max_seconds), P=P)
 
 
 def _decide(
-    P: POMDP, attached: Memory, limit: int, budget: int, ended: bool, max_seconds: float | None
+    P: POMDP, attached: Memory, limit: int, budget: int, max_seconds: float | None
 ) -> Expressiveness:
     """Choose how to answer by how many beliefs there are and by how the memory is written."""
     until = deadline(max_seconds)
-    graph = explore_beliefs(P, limit, crowd=len(attached.M), ended=ended, until=until)
+    graph = explore_beliefs(P, limit, crowd=len(attached.M), until=until)
     if not graph.complete:
         if len(graph) <= limit and graph.u <= len(attached.M):
             said = f"given up after listing {counted(len(graph), 'belief')} in the time given"
@@ -246,11 +245,11 @@ def _overwritten(graph: BeliefGraph, memory: Memory, budget: int, until: float) 
     neighbours = [
         {w for o, n in each.items() for w in holders[o] if maps[w][o] != n} for each in maps
     ]
-    found = colour(neighbours, len(memory.M), budget, until)
-    if found.colours is not None:
-        first = found.colours[0]  # the start has the memory state of eta, which is the first
+    colours = colour_greedily(neighbours, len(memory.M))
+    if colours is not None:
+        first = colours[0]  # the start has the memory state of eta, which is the first
         swap = {first: 0, 0: first}
-        number = [swap.get(c, c) for c in found.colours]
+        number = [swap.get(c, c) for c in colours]
         together: dict[tuple[int, int], int] = {
             (number[v], o): n for v, each in enumerate(maps) for o, n in each.items()
         }
@@ -261,33 +260,23 @@ def _overwritten(graph: BeliefGraph, memory: Memory, budget: int, until: float) 
             for a in range(len(graph.P.A))
             if (n, a) in follows
         }
-        return _answer(graph, memory, f, "colouring", "", found.searched)
-    if found.clique:
-        clique = tuple(_after(graph, names[v]) for v in found.clique)
-        reason = (
-            f"{len(clique)} situations must be told apart, since any two lead to different beliefs "
-            f"with the same observation, but there are only {len(memory.M)} memory states"
-        )
-        return Expressiveness(
-            graph.P.name,
-            memory.name,
-            False,
-            "clique",
-            reason,
-            clique=clique,
-            memory_states=len(memory.M),
-        )
-    how = (
-        f"{found.searched:,} partial colourings of {len(maps)} situations with "
-        f"{len(memory.M)} memory states"
+        return _answer(graph, memory, f, "colouring", "", len(maps))
+    members = large_clique(neighbours)
+    if len(members) <= len(memory.M):
+        return _searched(graph, memory, budget, until)
+    clique = tuple(_after(graph, names[v]) for v in members)
+    reason = (
+        f"{len(clique)} situations must be told apart, since any two lead to different beliefs "
+        f"with the same observation, but there are only {len(memory.M)} memory states"
     )
-    if found.finished:
-        return _answer(
-            graph, memory, None, "colouring", f"none of {how} can be completed", found.searched
-        )
-    reason = f"given up after {how}"
     return Expressiveness(
-        graph.P.name, memory.name, None, "colouring", reason, searched=found.searched
+        graph.P.name,
+        memory.name,
+        False,
+        "clique",
+        reason,
+        clique=clique,
+        memory_states=len(memory.M),
     )
 
 
@@ -298,7 +287,7 @@ def _after(graph: BeliefGraph, pair: tuple[int, int] | None) -> History:
 def _only_update(graph: BeliefGraph, memory: Memory) -> Expressiveness:
     """One write: the only f is checked."""
     only = memory.W[0]
-    checked = verify_f(graph.P, memory, lambda m, o, a: only, ended=graph.ended)
+    checked = verify_f(graph.P, memory, lambda m, o, a: only)
     if checked.collision is None:
         f = dict.fromkeys(checked.arguments, only)
         reason = f"its only f keeps the {len(graph):,} reachable beliefs apart"

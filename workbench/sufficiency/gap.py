@@ -2,21 +2,15 @@
 (Appendix A.2).
 
 A memory closes the gap of P if some memoryless policy of <P, memory> is worth V*, the best
-history-based value (`can_encode.can_encode_optimal`). Three ways to answer, the first that applies:
+history-based value (`can_encode.can_encode_optimal`). Two ways to answer, the first that applies:
 
-1.  Finitely many beliefs, solved in rationals: `can_encode_optimal` decides exactly. 2.  Finitely
-many beliefs, solved in floats, gamma < 1. Let v satisfy |T v - v| <= e; then |v - V| <= e / (1 -
-gamma), so an
-    action with q(b, a) < v(b) - 2 e / (1 - gamma) is surely not optimal at b. A memoryless policy
-    worth V* takes no such action at a belief that it reaches. If `product_search` finds no choices
-    that avoid them, there is no such policy. If it finds some, each step loses at most the margin,
-    so the policy is worth V* - margin / (1 - gamma) at least.
-3.  Otherwise values: policies are looked for by ascent along the exact gradient, their values
+1.  Finitely many beliefs: `can_encode_optimal` decides exactly.
+2.  Otherwise values: policies are looked for by ascent along the exact gradient, their values
     bounded by branch and bound. Deterministic policies are enough for the bound if gamma < 1 or all
-    episodes end within a fixed time (`encoding` has the argument); else a bound on them refutes
+    episodes end within a fixed time (`can_encode` has the argument); else a bound on them refutes
     nothing.
 
-Values that agree within `tolerance`, as a share of their size, count as equal in 2 and 3. The value
+Values that agree within `tolerance`, as a share of their size, count as equal in 2. The value
 of every policy found with a memory is a lower bound on V*, since a memory holds no more than the
 history.
 """
@@ -31,9 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.agents.beliefs import BeliefGraph, explore_beliefs
+from workbench.agents.beliefs import explore_beliefs
 from workbench.core.augment import augment
-from workbench.core.double_kernels import UNIT
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
 from workbench.core.policy import Policy
@@ -41,13 +34,11 @@ from workbench.core.pomdp import POMDP
 from workbench.memories import Family, attach, none
 from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.optima.history import MOST_EXACT, belief_process, largest_part
-from workbench.optima.mdp import from_states, in_rationals, optimal, size_of_values
+from workbench.optima.mdp import from_states, in_rationals, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.plain_numbers import LEAST_SECONDS
 from workbench.progress import Waiting
 from workbench.sufficiency.can_encode import BUDGET, encoding_on_beliefs
-from workbench.sufficiency.product_search import WriteSearch
 from workbench.text import brief
 
 _CLIMBS, _EVALUATIONS = 40, 2_000
@@ -108,15 +99,6 @@ class GapCloser:
         rational = None if history.beliefs is None else in_rationals(P)
         graph = None if rational is None else explore_beliefs(rational, limits.max_beliefs)
         self.graph = graph if graph is not None and graph.complete and len(graph) else None
-        self.exact = (
-            self.graph is not None
-            and largest_part(belief_process(self.graph, FLOATS)) <= MOST_EXACT
-        )
-        self.near = (
-            None
-            if self.graph is None or self.exact or P.gamma in (0, 1)
-            else near_optimal(self.graph)
-        )
 
     @property
     def seconds(self) -> float:
@@ -134,42 +116,13 @@ class GapCloser:
         """The answer from a finite list of beliefs, or None where there is none."""
         if self.graph is None:
             return None
-        if self.exact:
-            until = time.monotonic() + self.seconds
-            memory = attach(family, self.P)
-            found = encoding_on_beliefs(self.P, self.graph, memory, BUDGET, until)
-            plain = found.method == "beliefs" and found.lacks == 0
-            return Attempt(
-                family.name,
-                found.holds,
-                _REASONS.get(found.holds if plain else None, found.reason),
-            )
-        return self._on_floats(self.graph, family) if self.near is not None else None
-
-    def _on_floats(self, graph: BeliefGraph, family: Family) -> Attempt:
-        assert self.near is not None
-        allowed, loss = self.near
-        memory = attach(family, graph.P)
-        what = f"{graph.P.name} with {memory.name}"
-
         until = time.monotonic() + self.seconds
-        search = WriteSearch(graph, memory, allowed, interchangeable=family.kind == "B")
-        outcome = search.run(BUDGET, what, until)
-        if outcome.chosen is not None and loss <= self.margin:
-            return Attempt(
-                family.name, True, f"{_REASONS[True]}, up to {loss:.0e} of return in all"
-            )
-        if outcome.chosen is None and outcome.finished:
-            return Attempt(family.name, False, _REASONS[False])
-        reason = (
-            f"the search for a policy was given up after {outcome.effort}"
-            if outcome.chosen is None
-            else (
-                f"a policy takes actions that are optimal up to {loss:.0e} of return in all, "
-                f"which is more than {self.margin:.0e}"
-            )
+        memory = attach(family, self.P)
+        found = encoding_on_beliefs(self.P, self.graph, memory, BUDGET, until)
+        plain = found.method == "beliefs" and found.lacks == 0
+        return Attempt(
+            family.name, found.holds, _REASONS.get(found.holds if plain else None, found.reason)
         )
-        return Attempt(family.name, None, reason)
 
     def by_values(
         self,
@@ -209,25 +162,6 @@ class GapCloser:
             )
             return Attempt(family.name, False, reason, value)
         return Attempt(family.name, None, f"the best policy found is worth {brief(value)}", value)
-
-
-def near_optimal(graph: BeliefGraph) -> tuple[list[set[int]], float]:
-    """For each belief, the actions that may be optimal. It also returns what a policy that keeps to
-    them loses at most (gamma < 1)."""
-    M = belief_process(graph, FLOATS)
-    found = optimal(M)
-    q = M.q(found.v)
-    far = 1 / (1 - float(M.gamma))
-    residual = float(np.max(np.abs(q.max(axis=1) - found.v), initial=0.0))
-    # a sum of so many rounded products of rounded numbers, and the roundings around it
-    terms = int(np.diff(M.row_ptr).max(initial=0)) + 8
-    rounding = 2 * terms * UNIT * (float(M.sizes.max(initial=0.0)) + M.scale(found.v))
-    residual += rounding
-    margin = (2 * far * residual + 2 * rounding) * (1 + 16 * UNIT * far)
-    allowed = [
-        set(np.flatnonzero(row >= v - margin).tolist()) for row, v in zip(q, found.v, strict=True)
-    ]
-    return allowed, far * (margin + 2 * far * residual)
 
 
 def climb_with_memory(

@@ -10,7 +10,7 @@ states allow; m and s are followed together.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -67,9 +67,7 @@ class Verification:
         return self.collision is None
 
 
-def verify_f(
-    P: POMDP, memory: Memory | Family | str, f: Update, ended: bool = False
-) -> Verification:
+def verify_f(P: POMDP, memory: Memory | Family | str, f: Update) -> Verification:
     """Check one memory-update function against Definition A.2, on all histories.
 
     It ends, however many beliefs there are: every pair (m, o) may hold one belief, and a second one
@@ -92,7 +90,7 @@ def verify_f(
     """
     require_rational(P)
     attached = attach(memory, P)
-    first = _observed(P, P.mu, ended)
+    first = _observed(P, P.mu)
     holder: dict[tuple[Label, Label], tuple[Belief, tuple[Label, ...]]] = {}
     arguments: dict[Argument, None] = {}
     steps: dict[tuple[Belief, Label], dict[Label, Belief]] = {}
@@ -114,13 +112,11 @@ def verify_f(
             return Verification(
                 Collision(earlier, H, held, b, m, attached.M.text(m)), tuple(arguments)
             )
-        if s in P.terminal:
-            continue
         for a in P.A:
             if (b, a) not in steps:
-                steps[b, a] = _observed(P, _moved(P, b, a), ended)
+                steps[b, a] = _observed(P, _moved(P, b, a))
             for s_next, r, o_next in _outcomes(P, s, a):
-                if s_next in P.terminal and not ended:
+                if s_next in P.terminal:
                     continue
                 arguments[m, o, a] = None
                 b_next = steps[b, a][o_next]
@@ -130,51 +126,6 @@ def verify_f(
                         seen.add(reached)
                         queue.append(((*H, a, o_next), b_next, s_next, m_next))
     return Verification(None, tuple(arguments))
-
-
-def reachable_memory(
-    P: POMDP,
-    memory: Memory | Family | str,
-    f: Update,
-    history: Sequence[Label],
-    ended: bool = False,
-) -> frozenset[Label]:
-    """Omega_f(H): the last memory states that a history may lead to. It is empty if the history is
-    impossible.
-
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="walk",
-    ...     A=["go"],
-    ...     p=lambda s, a: {(s, 0): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=0,
-    ... )
-    >>> reachable_memory(P, "O2", lambda m, o, a: "push", ("o", "go", "o"))
-    frozenset({(None, 'o')})
-    """
-    if len(history) % 2 == 0:
-        raise WorkbenchError(
-            f"a history o_0, a_0, ..., o_t has an odd number of entries, not {len(history)}"
-        )
-    attached = attach(memory, P)
-    now = {
-        (s, m)
-        for s, x in P.mu.items()
-        for m, y in attached.eta.items()
-        if x != 0 and y != 0 and P.omega(s).get(history[0], 0) != 0
-    }
-    for o, a, o_next in zip(history[::2], history[1::2], history[2::2], strict=False):
-        now = {
-            (s_next, m_next)
-            for s, m in now
-            if s not in P.terminal
-            for s_next, r, seen in _outcomes(P, s, a)
-            if seen == o_next
-            for m_next in _written(attached, f, m, o, a, r, o_next)
-        }
-    return frozenset(m for s, m in now if ended or s not in P.terminal)
 
 
 def _outcomes(P: POMDP, s: Label, a: Label) -> Iterable[tuple[Label, Number, Label]]:
@@ -203,18 +154,16 @@ def _moved(P: POMDP, b: Belief, a: Label) -> dict[Label, Number]:
     """sum_s p(s'|s,a) b(s)."""
     found: dict[Label, Number] = {}
     for s, x in b.items():
-        if s not in P.terminal:
-            for (s_next, _), y in P.p(s, a).items():
-                found[s_next] = found.get(s_next, 0) + x * y
+        for (s_next, _), y in P.p(s, a).items():
+            found[s_next] = found.get(s_next, 0) + x * y
     return found
 
 
-def _observed(P: POMDP, weights: Mapping[Label, Number], ended: bool) -> dict[Label, Belief]:
-    """For each observation, the weights times omega(o|s), normalised. Terminal states count only if
-    `ended`."""
+def _observed(P: POMDP, weights: Mapping[Label, Number]) -> dict[Label, Belief]:
+    """For each observation, normalise the weights times omega(o|s), but for terminal states."""
     found: dict[Label, dict[Label, Number]] = {}
     for s, x in weights.items():
-        if ended or s not in P.terminal:
+        if s not in P.terminal:
             for o, y in P.omega(s).items():
                 if x * y != 0:
                     found.setdefault(o, {})[s] = x * y
