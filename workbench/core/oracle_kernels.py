@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.kernels import compile_kernel, inline_kernel, lean_entry
+from workbench.core.kernels import compile_kernel, inline_kernel, lean_kernel
 
 FEWEST_VISITS = 1e-250
 """Rows with a smaller weight count as unvisited: products of numbers so small may underflow."""
@@ -152,7 +152,7 @@ def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats, listed
     )
 
 
-@lean_entry
+@lean_kernel
 def evaluate_policy(tables, R, pi, work):
     """Compute the value of pi. The rest is written to `work`."""
     return evaluate_here(tables, R, pi, work)
@@ -291,7 +291,7 @@ def mark_of(greedy):
     return mark_here(greedy)
 
 
-@lean_entry
+@lean_kernel
 def run_loops(
     tables, R, loops, work, same, steps, keeps, first, begin, values, marks, why, turns, asks, wary
 ):  # fmt: skip
@@ -498,7 +498,7 @@ def last_negative(nodes, part):
     return x
 
 
-@lean_entry
+@lean_kernel
 def choose_many(tables, R, loops, error, alike, work, values):
     """Find the greedy actions of each loop of a batch at its policy, and the value of that."""
     for b in range(len(R)):
@@ -508,7 +508,7 @@ def choose_many(tables, R, loops, error, alike, work, values):
         )
 
 
-@lean_entry
+@lean_kernel
 def look_ahead(tables, R, pi, goal, error, alike, work, leaves, sure):
     """Call `look_along` for each loop of a batch. It writes `leaves[b, o]`, and to `sure[b]`
     whether that is certain."""

@@ -24,7 +24,12 @@ from collections import namedtuple
 import numpy as np
 from numba import uint32, uint64
 
-from workbench.core.kernels import compile_kernel, inline_kernel, lean_inline_kernel
+from workbench.core.kernels import (
+    compile_at_once,
+    compile_kernel,
+    compiled_inline,
+    lean_inline_kernel,
+)
 
 TWO53 = 2.0**53
 
@@ -48,7 +53,7 @@ def seed_words(seed: int) -> tuple[int, int]:
     return words[0], words[1]
 
 
-@inline_kernel
+@compiled_inline
 def next_word(g0, g1):
     """The generator's two words after one draw, and the word drawn."""
     word = g0 + g1
@@ -58,13 +63,13 @@ def next_word(g0, g1):
     return g0, g1, word
 
 
-@inline_kernel
+@compiled_inline
 def chance(word):
     """An integer below 2^53, to compare with a threshold floor(probability 2^53)."""
     return word >> uint64(11)
 
 
-@inline_kernel
+@compiled_inline
 def one_of(n, word):
     """An integer below n."""
     return ((word >> uint64(32)) * n) >> uint64(32)
@@ -189,7 +194,7 @@ def count_outcomes(p_ptr, s_next, prob, o_ptr, o_prob, terminal):
     return total
 
 
-@compile_kernel
+@compile_at_once
 def fill_sampling_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes):
     """Write the records of a model given as compressed rows. `outcomes` has one place more than
     `count_outcomes`."""
