@@ -1,36 +1,40 @@
-"""Sliding equilibria: ties of two greedy policies on which the mean field stays.
+"""Sliding equilibria: ties of greedy policies on which the mean field stays.
 
-Let g_0 and g_1 differ in one row o, and let A_i q + c_i be the mean field in their cells
-(`mean_field`). On the tie q(o, g_0(o)) = q(o, g_1(o)) a solution in Filippov's sense may follow any
-convex combination of the two fields, and it stays at q if one of them vanishes there:
+Let each row o mix the actions of a set B(o) with shares x_o, rows independently of one another, so
+that the greedy policy g is followed for the share lambda_g = prod_o x_o(g(o)) of the time. A
+solution in Filippov's sense stays at q if
 
-    (1 - x) (A_0 q + c_0) + x (A_1 q + c_1) = 0,    q(o, g_0(o)) = q(o, g_1(o)),    0 <= x <= 1
+    sum_g lambda_g (A_g q + c_g) = 0,      q(o,a) = q(o,a')  for all a, a' in B(o)
 
-x is the share of time that g_1 is the greedy policy. (It is *not* the mixed policy's own fixed
-point: the weights P(s|o) of a mixture of behaviours are those of neither, nor of their mean.) For
-each x the first equation has one solution q(x), a quotient of polynomials of degree at most |q|;
-they are found by exact solutions at rational points and interpolation. So the shares x are the
-real roots of a polynomial in [0, 1], isolated by exact arithmetic and narrowed until it is decided
-whether any other action is better.
+with A_g q + c_g the mean field in the cell of g (`mean_field`): as many ties as free shares. (It is
+*not* the fixed point of the mixed policy: the weights P(s|o) of a mixture of behaviours are those
+of neither, nor of their mean.) For one row these are all mixtures; for several rows the mixtures of
+all policies are more than those of independent rows (Alexander and Seidman 1998 call the latter
+blended), so that other sliding equilibria may lie beside the ones found here.
+
+The first equation has one solution q(x), whose entries are rational functions of the free shares.
+The numerators of the ties are polynomials in the shares alone; their common zeros are enclosed
+(`enclosures`), and one share is a root of a polynomial in one variable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import combinations
+from itertools import product
+from math import prod
 from typing import Any
 
 import flint
 import numpy as np
+import scipy.sparse as sp
 import sympy
 from numpy.typing import NDArray
 
 from workbench.core.bootstrap import Bootstrap
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.core.fields import RATIONALS
-from workbench.core.learners import Learner, Target
+from workbench.core.fields import RATIONALS, RationalFunctions
+from workbench.core.learners import Learner, Target, check_count
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -43,113 +47,132 @@ from workbench.equilibrium.learned_values import (
     target_of,
 )
 from workbench.equilibrium.mean_field import Flow
+from workbench.research.enclosures import (
+    PRECISION,
+    BallPolynomial,
+    Box,
+    PolynomialSystem,
+    ball,
+    isolate,
+)
 
 MOST_ENTRIES = 64
-"""Tables with more entries that matter are not interpolated."""
+"""Tables with more entries that matter are not solved with shares as symbols."""
 
-WIDTH = Fraction(1, 10**12)
-"""Shares are narrowed to this, and further where a comparison asks for it."""
-
-_MOST_BITS = 4_000
-_X = sympy.Symbol("x")
-
-
-@dataclass(frozen=True, eq=False)
-class Slide:
-    """One tie on which the mean field stays.
-
-    Attributes
-    ----------
-    policies : the two greedy policies; o : the row in which they differ.
-    polynomial : the one of which the share x of the second policy is a root.
-    low, high : an interval that holds x and no other root of it.
-    q : `q[o, a]` in floats, at the middle of the interval.
-    attracts : whether the fields on both sides point to the tie, so that the mean field comes back
-        to it; None where one of them runs along it.
-    """
-
-    P: POMDP
-    policies: tuple[Policy, Policy]
-    o: Label
-    polynomial: sympy.Expr
-    low: Fraction
-    high: Fraction
-    q: NDArray[np.float64]
-    attracts: bool | None
-
-    @property
-    def share(self) -> float:
-        """The share of time of the second policy."""
-        return float((self.low + self.high) / 2)
-
-    @property
-    def actions(self) -> tuple[Label, Label]:
-        """What the two policies do in the row in which they differ."""
-        place = self.P.O.index(self.o)
-        first, second = (self.P.A[int(pi.actions[place])] for pi in self.policies)
-        return first, second
-
-    def __repr__(self) -> str:
-        first, second = map(self.P.A.text, self.actions)
-        pull = {True: "attracting", False: "repelling", None: "neither"}[self.attracts]
-        return (
-            f"sliding equilibrium of {self.P.name} at o={self.P.O.text(self.o)}: {second} for a "
-            f"share {self.share:.6g} of the time, {first} else; {pull}"
-        )
-
-
-def slides(
-    P: POMDP, learner: Learner, policy: Policy, o: Label, a: Label, epsilon: Number | None = None
-) -> list[Slide]:
-    """Find the sliding equilibria between a greedy policy and the one that takes a on o instead.
-
-    Parameters
-    ----------
-    learner : a learner of one-step targets: `QLearning(...)` or `Sarsa(lam=0, ...)`.
-    policy : a deterministic policy, the greedy one on one side of the tie.
-    o, a : the row and its other action.
-    epsilon : an exact number, instead of the learner's own.
-    """
-    target, epsilon, P = checked_for_slides(P, learner, epsilon)
-    if not isinstance(policy, Policy) or not policy.is_deterministic:
-        raise WrongType(f"a tie lies between deterministic policies, not at {policy!r}")
-    policy.fits(P)
-    row, action = P.O.index(o), P.A.index(a)
-    rows = deciding_rows(P)
-    if row not in rows:
-        raise WorkbenchError(f"o={P.O.text(o)} is never seen where a policy matters")
-    if policy.actions[row] == action:
-        raise WorkbenchError(f"the policy takes a={P.A.text(a)} on o={P.O.text(o)} already")
-    actions = policy.actions.copy()
-    actions[row] = action
-    edge = _Edge(P, target, epsilon, rows, (policy, Policy.from_actions(P, actions)), row)
-    return list(edge.slides())
-
+MOST_POLICIES = 64
+"""So many greedy policies are mixed at most."""
 
 _LEAST = 0.001
 """Of the time for which an action was greedy, to be one that is mixed."""
 
 
-def slides_of(flow: Flow, epsilon: Number) -> list[Slide]:
-    """The sliding equilibria between the greedy policies that a flow's tail used, exactly.
+@dataclass(frozen=True, eq=False)
+class Slide:
+    """A tie of greedy policies on which the mean field stays.
 
-    Every row in which several actions were greedy for at least a share of the time is mixed in
-    turn, the other rows at their most frequent action.
+    Attributes
+    ----------
+    shares : {o: {a: share of time}} for the rows that mix.
+    policies : how many greedy policies are mixed.
+    radius : each share is closer to the true one than this.
+    q : `q[o, a]` in floats.
+    polynomial : where one share is free, an irreducible polynomial in x of which the share of the
+        second action is a root; else None.
+    attracts : whether the fields of two policies both point to their tie, so that the mean field
+        comes back to it; None where one of them runs along it, or more policies mix.
     """
-    P, found = flow.P, []
+
+    P: POMDP
+    shares: dict[Label, dict[Label, float]]
+    policies: int
+    radius: float
+    q: NDArray[np.float64]
+    polynomial: sympy.Expr | None
+    attracts: bool | None
+
+    def __repr__(self) -> str:
+        rows = "; ".join(
+            f"{self.P.O.text(o)}: "
+            + ", ".join(f"{self.P.A.text(a)} {x:.6g}" for a, x in row.items())
+            for o, row in self.shares.items()
+        )
+        pull = {True: ", attracting", False: ", repelling", None: ""}[self.attracts]
+        return f"sliding equilibrium of {self.policies} policies of {self.P.name} at {rows}{pull}"
+
+
+@dataclass(frozen=True)
+class Slides:
+    """The sliding equilibria among some tied actions.
+
+    Attributes
+    ----------
+    found : those that are certain.
+    undecided : points at rest where an enclosure cannot tell whether another action is better, or a
+        share is 0.
+    complete : whether no other mixture of these actions is at rest; False as well where they tie
+        for every share.
+    looked_at : how many boxes of shares were looked at.
+    """
+
+    found: tuple[Slide, ...]
+    undecided: tuple[Slide, ...]
+    complete: bool
+    looked_at: int
+
+
+def slides(
+    P: POMDP,
+    learner: Learner,
+    policy: Policy,
+    ties: Mapping[Label, Sequence[Label]],
+    epsilon: Number | None = None,
+    *,
+    most: int = 1_000,
+) -> Slides:
+    """Find the sliding equilibria at which some rows mix some actions.
+
+    Actions that tie whatever the shares are, as writes before the end do, are not mixed: the first
+    stands for them.
+
+    Parameters
+    ----------
+    learner : a learner of one-step targets: `QLearning(...)` or `Sarsa(lam=0, ...)`.
+    policy : a deterministic policy, for the rows that do not mix.
+    ties : {o: the actions that it mixes}.
+    epsilon : an exact number, instead of the learner's own.
+    most : look at so many boxes of shares at most.
+    """
+    target, epsilon, P = _checked(P, learner, epsilon)
+    if not isinstance(policy, Policy) or not policy.is_deterministic:
+        raise WrongType(f"a tie lies between deterministic policies, not at {policy!r}")
+    policy.fits(P)
+    check_count("most", most)
+    mixture = _Mixture(P, target, epsilon, policy, ties)
+    while alike := mixture.alike:
+        distinct = {o: [a for a in acts if (o, a) not in alike] for o, acts in ties.items()}
+        ties = {o: acts for o, acts in distinct.items() if len(acts) > 1}
+        if not ties:
+            return Slides((), (), False, 0)
+        mixture = _Mixture(P, target, epsilon, policy, ties)
+    return mixture.slides(most)
+
+
+def slides_of(flow: Flow, epsilon: Number) -> Slides:
+    """The sliding equilibria between the greedy policies that a flow's tail used. All rows in which
+    several actions were greedy for some of the time are mixed at once."""
+    P = flow.P
     actions = np.zeros(len(P.O), dtype=np.int64)
     actions[flow.rows] = flow.shares.argmax(axis=1)
-    for i, o in enumerate(flow.rows.tolist()):
-        for first, second in combinations(np.flatnonzero(flow.shares[i] >= _LEAST).tolist(), 2):
-            base = actions.copy()
-            base[o] = first
-            found += slides(
-                P, flow.learner, Policy.from_actions(P, base), P.O[o], P.A[second], epsilon
-            )
-    return found
+    mixed = (np.flatnonzero(row >= _LEAST) for row in flow.shares)
+    ties = {
+        P.O[int(o)]: [P.A[int(a)] for a in acts]
+        for o, acts in zip(flow.rows, mixed, strict=True)
+        if len(acts) > 1
+    }
+    return slides(P, flow.learner, Policy.from_actions(P, actions), ties, epsilon)
 
 
-def checked_for_slides(P: Any, learner: Any, epsilon: Any) -> tuple[Target, Number, POMDP]:
+def _checked(P: Any, learner: Any, epsilon: Any) -> tuple[Target, Number, POMDP]:
     """The target, an exact epsilon and P with the learner's gamma, refused where the mean field has
     no exact form."""
     if not isinstance(P, POMDP):
@@ -168,8 +191,8 @@ def checked_for_slides(P: Any, learner: Any, epsilon: Any) -> tuple[Target, Numb
     entries = len(deciding_rows(P)) * len(P.A)
     if entries > MOST_ENTRIES:
         raise TooLarge(
-            f"the table of {P.name} has {entries} entries that matter; up to {MOST_ENTRIES} are "
-            "interpolated. Take a smaller memory"
+            f"the table of {P.name} has {entries} entries that matter; up to {MOST_ENTRIES} fit. "
+            "Take a smaller memory"
         )
     return target, epsilon, P
 
@@ -208,179 +231,154 @@ def exact_mean_field(
     return A, c
 
 
-class _Edge:
-    """Two greedy policies that differ in one row."""
+class _Shares(PolynomialSystem):
+    """The ties as polynomials in the free shares, those of each row but the first action's."""
+
+    def __init__(self, polynomials: list[Any], sizes: list[int]):
+        super().__init__(polynomials)
+        self.sizes = sizes
+
+    def by_row(self, x: Sequence[Any]) -> list[list[Any]]:
+        """The shares of each row, the first action's included."""
+        found, k = [], 0
+        for size in self.sizes:
+            others = list(x[k : k + size - 1])
+            found.append([1 - sum(others), *others])
+            k += size - 1
+        return found
+
+    def contract(self, x: Box) -> Box | None:
+        """None where the shares of a row exceed 1."""
+        return None if any(row[0] < 0 for row in self.by_row(x)) else x
+
+
+class _Mixture:
+    """The table at which a mixture of mean fields vanishes, as rational functions of the shares."""
 
     def __init__(
         self,
         P: POMDP,
         target: Target,
         epsilon: Number,
-        rows: NDArray[np.int64],
-        policies: tuple[Policy, Policy],
-        row: int,
+        policy: Policy,
+        ties: Mapping[Label, Sequence[Label]],
     ):
-        self.P, self.rows, self.policies, self.row = P, rows, policies, row
-        fields = [exact_mean_field(P, target, epsilon, pi, rows) for pi in policies]
-        self.n = len(fields[0][1])
-        self.A = [
-            flint.fmpq_mat(self.n, self.n, [x for line in A for x in line]) for A, _ in fields
-        ]
-        self.c = [flint.fmpq_mat(self.n, 1, c) for _, c in fields]
-        base = int(np.flatnonzero(rows == row)[0]) * len(P.A)
-        self.tied = [base + int(pi.actions[row]) for pi in policies]
+        self.P, self.rows, self.fixed = P, deciding_rows(P), policy.actions
+        self.mixed = {P.O.index(o): [P.A.index(a) for a in acts] for o, acts in ties.items()}
+        place = {int(o): i for i, o in enumerate(self.rows)}
+        for o, acts in self.mixed.items():
+            if o not in place:
+                raise WorkbenchError(f"o={P.O.text(P.O[o])} is never seen where a policy matters")
+            if len(acts) < 2 or len(set(acts)) < len(acts):
+                raise WorkbenchError(f"o={P.O.text(P.O[o])} mixes two different actions at least")
+        if not self.mixed:
+            raise WorkbenchError("no row mixes actions: there is no tie to slide along")
+        self.count = prod(map(len, self.mixed.values()))
+        if self.count > MOST_POLICIES:
+            raise TooLarge(
+                f"{self.count} greedy policies would be mixed; up to {MOST_POLICIES} are. Tie "
+                "fewer actions"
+            )
+        sizes = [len(acts) for acts in self.mixed.values()]
+        names = [sympy.Symbol(f"x{i:02d}") for i in range(sum(sizes) - len(sizes))]
+        field = RationalFunctions(names)
+        shares = _Shares([], sizes).by_row([field.one(x) for x in names])
+        n = len(self.rows) * len(P.A)
+        A, c = field.zeros((n, n)), field.zeros(n)
+        self.fields = []
+        for choice in product(*(range(size) for size in sizes)):
+            actions = self.fixed.copy()
+            actions[list(self.mixed)] = [
+                acts[k] for acts, k in zip(self.mixed.values(), choice, strict=True)
+            ]
+            greedy = Policy.from_actions(P, actions)
+            A_g, c_g = exact_mean_field(P, target, epsilon, greedy, self.rows)
+            self.fields.append((A_g, c_g))
+            followed = (row[k] for row, k in zip(shares, choice, strict=True))
+            weight = prod(followed, start=field.one(1))
+            c = c + np.array([weight * x for x in c_g])
+            for i, line in enumerate(A_g):
+                for j, x in enumerate(line):
+                    if x != 0:
+                        A[i, j] = A[i, j] + weight * x
+        A = A + np.diag([field.one(1)] * n)  # A q + c = 0 is q = (I + A) q + c
+        kept = np.array([[x != 0 for x in line] for line in A])
+        pattern = sp.csr_array(kept.astype(np.float64))
+        solved = field.solve(pattern, A[kept], field.one(1), c, "the mixture of mean fields")
+        self.q = solved.x.reshape(len(self.rows), len(P.A))
+        compared = [(o, acts[0], a) for o, acts in self.mixed.items() for a in acts[1:]]
+        self.ties = [self.q[place[o], a] - self.q[place[o], first] for o, first, a in compared]
+        self.alike = {
+            (P.O[o], P.A[a]) for (o, _, a), tie in zip(compared, self.ties, strict=True) if tie == 0
+        }
+        self.system = _Shares([tie.num for tie in self.ties], sizes)
 
-    def slides(self) -> Iterator[Slide]:
-        over, under = self._solution()
-        gap = over[self.tied[1]] - over[self.tied[0]]
-        if gap == 0:
-            return  # tied whatever the share is: no border
-        for low, high, factor in _roots_in_unit(gap):
-            decided = self._decided(over, under, factor, low, high)
-            if decided is not None:
-                yield self._slide(over, under, factor, *decided)
+    def slides(self, most: int) -> Slides:
+        """The points at which the ties hold, sorted by what is certain of them."""
+        found: dict[bool | None, list[Slide]] = {True: [], None: [], False: []}
+        result = isolate(self.system, [ball(0, 1)] * len(self.ties), most)
+        with flint.ctx.workprec(PRECISION):
+            for zero in result.zeros:
+                factor = self._factor(zero)
+                found[self._judged(zero, factor)].append(self._slide(zero, factor))
+        return Slides(tuple(found[True]), tuple(found[None]), result.complete, result.looked_at)
 
-    def _solution(self) -> tuple[list[Any], Any]:
-        """The solution q(x) as polynomials over one denominator, by interpolation. The denominator
-        is the determinant of (1 - x) A_0 + x A_1, of degree n at most, and the others have that
-        degree too."""
-        points: list[Any] = []
-        dets: list[Any] = []
-        values: list[list[Any]] = []
-        k = 0
-        while len(points) < self.n + 1:
-            x = flint.fmpq(k, self.n + 1)
-            k += 1
-            B = self.A[0] * (1 - x) + self.A[1] * x
-            det = B.det()
-            if det == 0:  # cannot be inside [0, 1], and one further point is one further point
-                continue
-            q = B.solve((self.c[0] * (1 - x) + self.c[1] * x) * flint.fmpq(-1))
-            points.append(x)
-            dets.append(det)
-            values.append([q[i, 0] * det for i in range(self.n)])
-        basis = _lagrange(points)
-        under = sum((d * f for d, f in zip(dets, basis, strict=True)), start=flint.fmpq_poly(0))
-        over = [
-            sum((v[i] * f for v, f in zip(values, basis, strict=True)), start=flint.fmpq_poly(0))
-            for i in range(self.n)
-        ]
-        return over, under
+    def _factor(self, zero: Box) -> Any:
+        """The irreducible factor of the one tie that vanishes at a zero. None if there are more."""
+        if len(self.ties) > 1:
+            return None
+        factors = (f for f, _ in self.ties[0].num.factor()[1])
+        return next(f for f in factors if BallPolynomial(f).at(zero).contains(0))
 
-    def _decided(
-        self, over: list[Any], under: Any, factor: sympy.Poly, low: Fraction, high: Fraction
-    ) -> tuple[Fraction, Fraction] | None:
-        """The interval, narrowed until no comparison is open. None if another action is better."""
-        nA = len(self.P.A)
-        greedy = self.policies[0].actions
-        waiting = [
-            over[i * nA + int(greedy[o])] - over[i * nA + a]
-            for i, o in enumerate(self.rows.tolist())
-            for a in range(nA)
-            if a != greedy[o] and i * nA + a not in self.tied
-        ]
-        waiting = [lead for lead in waiting if not _vanishes(lead, factor)]
-        before, bits = flint.ctx.prec, 128
-        try:
-            while True:
-                flint.ctx.prec = bits
-                x = _ball(low, high)
-                leads = [(lead, _at(lead, x) * _at(under, x)) for lead in waiting]
-                if any(sign < 0 for _, sign in leads):
-                    return None
-                waiting = [lead for lead, sign in leads if not sign > 0]
-                if not waiting:
-                    return low, high
-                if bits >= _MOST_BITS:
-                    raise TooLarge("two actions could not be told apart at a sliding equilibrium")
-                bits *= 2
-                low, high = _narrowed(factor, low, high, Fraction(1, 2 ** (bits // 2)))
-        finally:
-            flint.ctx.prec = before
+    def _judged(self, zero: Box, factor: Any) -> bool | None:
+        """Whether a zero is a sliding equilibrium: every share positive, no other action better.
+        None where its enclosure does not tell."""
+        signs = [x for row in self.system.by_row(zero) for x in row]
+        for i, o in enumerate(self.rows.tolist()):
+            acts = self.mixed.get(o, [int(self.fixed[o])])
+            for a in set(range(len(self.P.A))) - set(acts):
+                lead = self.q[i, acts[0]] - self.q[i, a]
+                if lead != 0 and (factor is None or divmod(lead.num, factor)[1] != 0):
+                    over, under = (BallPolynomial(f).at(zero) for f in (lead.num, lead.den))
+                    signs.append(over * under)
+        if any(x < 0 for x in signs):
+            return False
+        return True if all(x > 0 for x in signs) else None
 
-    def _slide(
-        self, over: list[Any], under: Any, factor: sympy.Poly, low: Fraction, high: Fraction
-    ) -> Slide:
-        middle = (low + high) / 2
-        x = flint.fmpq(middle.numerator, middle.denominator)
-        q = flint.fmpq_mat(self.n, 1, [f(x) / under(x) for f in over])
-        opening = []
-        for A, c in zip(self.A, self.c, strict=True):
-            rate = A * q + c
-            opening.append(rate[self.tied[1], 0] - rate[self.tied[0], 0])
-        table = np.full((len(self.P.O), len(self.P.A)), np.nan)
-        flat = [int(q[i, 0].p) / int(q[i, 0].q) for i in range(self.n)]
-        table[self.rows] = np.array(flat).reshape(len(self.rows), -1)
-        pulls = (opening[0] > 0, opening[1] < 0)
+    def _slide(self, zero: Box, factor: Any) -> Slide:
+        P, shares = self.P, self.system.by_row(zero)
+        at = [flint.fmpq(*map(int, float(x.mid()).as_integer_ratio())) for x in zero]
+        q = [f.num(*at) / f.den(*at) for f in self.q.flat]
+        table = np.full((len(P.O), len(P.A)), np.nan)
+        table[self.rows] = np.array([float(RATIONALS.back(x)) for x in q]).reshape(self.q.shape)
+        attracts = None
+        if self.count == 2:
+            ((o, (first, second)),) = self.mixed.items()
+            base = int(np.flatnonzero(self.rows == o)[0]) * len(P.A)
+            opens = []
+            for A, c in self.fields:
+                rates = [
+                    sum((x * y for x, y in zip(A[base + a], q, strict=True)), start=c[base + a])
+                    for a in (first, second)
+                ]
+                opens.append(rates[1] - rates[0])
+            pulls = opens[0] > 0, opens[1] < 0
+            attracts = True if all(pulls) else None if any(pulls) else False
+        polynomial = None
+        if factor is not None:
+            x = sympy.Symbol("x")
+            polynomial = sympy.Add(
+                *(sympy.Rational(int(c.p), int(c.q)) * x ** int(k) for (k,), c in factor.terms())
+            )
         return Slide(
-            P=self.P,
-            policies=self.policies,
-            o=self.P.O[self.row],
-            polynomial=factor.as_expr(),
-            low=low,
-            high=high,
+            P=P,
+            shares={
+                P.O[o]: {P.A[a]: float(x.mid()) for a, x in zip(acts, row, strict=True)}
+                for (o, acts), row in zip(self.mixed.items(), shares, strict=True)
+            },
+            policies=self.count,
+            radius=max(float(x.rad()) + 2**-52 for row in shares for x in row),
             q=table,
-            attracts=True if all(pulls) else None if any(pulls) else False,
+            polynomial=polynomial,
+            attracts=attracts,
         )
-
-
-def _lagrange(points: list[Any]) -> list[Any]:
-    """The polynomials that are 1 at one point and 0 at the others."""
-    found = []
-    for i, x in enumerate(points):
-        f = flint.fmpq_poly([1])
-        for j, y in enumerate(points):
-            if i != j:
-                f = f * flint.fmpq_poly([-y, 1]) / (x - y)
-        found.append(f)
-    return found
-
-
-def _poly(f: Any) -> sympy.Poly:
-    terms = {(k,): sympy.Rational(int(c.p), int(c.q)) for k, c in enumerate(f.coeffs()) if c != 0}
-    return sympy.Poly.from_dict(terms or {(0,): sympy.Integer(0)}, _X, domain="QQ")
-
-
-def _roots_in_unit(f: Any) -> list[tuple[Fraction, Fraction, sympy.Poly]]:
-    """Isolating intervals of the roots in [0, 1], each with its irreducible factor."""
-    found = []
-    width = sympy.Rational(WIDTH.numerator, WIDTH.denominator)
-    for factor, _ in _poly(f).factor_list()[1]:
-        for (low, high), _ in factor.intervals(inf=0, sup=1, eps=width):
-            found.append((_fraction(low), _fraction(high), factor))
-    return sorted(found, key=lambda item: item[0])
-
-
-def _fraction(x: Any) -> Fraction:
-    return Fraction(int(x.p), int(x.q))
-
-
-def _ball(low: Fraction, high: Fraction) -> Any:
-    ends = [flint.arb(flint.fmpq(x.numerator, x.denominator)) for x in (low, high)]
-    return ends[0].union(ends[1])
-
-
-def _at(f: Any, x: Any) -> Any:
-    """The value of a rational polynomial on a ball."""
-    total = flint.arb(0)
-    for c in reversed(f.coeffs()):
-        total = total * x + flint.arb(c)
-    return total
-
-
-def _vanishes(f: Any, factor: sympy.Poly) -> bool:
-    """Whether f is zero at the roots of an irreducible polynomial."""
-    return bool(_poly(f).rem(factor).is_zero)
-
-
-def _narrowed(
-    factor: sympy.Poly, low: Fraction, high: Fraction, width: Fraction
-) -> tuple[Fraction, Fraction]:
-    if low == high:
-        return low, high
-    a, b = factor.refine_root(
-        sympy.Rational(low.numerator, low.denominator),
-        sympy.Rational(high.numerator, high.denominator),
-        eps=sympy.Rational(width.numerator, width.denominator),
-    )
-    return _fraction(a), _fraction(b)

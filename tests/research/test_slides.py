@@ -5,11 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from pomdps import recall4, recall_variant
+from pomdps import recall_variant
 from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, mean_field
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
-from workbench.research.many_slides import slides_among, slides_near
-from workbench.research.slides import slides
+from workbench.research.slides import slides, slides_of
 
 TENTH = Fraction(1, 10)
 TABLE = ((0, 3, 1), (1, 0, 4), (5, 1, 0))
@@ -53,9 +52,7 @@ def two_chases(mu) -> POMDP:
 def test_three_actions_that_chase_one_another_have_a_third_of_the_time_each():
     P = chase(((0, 1, 0), (0, 0, 1), (1, 0, 0)))
     assert equilibria(P, QLearning(epsilon=TENTH), exact=True).none_exists
-    found = slides_among(
-        P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), {"o": [0, 1, 2]}
-    )
+    found = slides(P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), {"o": [0, 1, 2]})
     assert found.complete
     (slide,) = found.found
     assert slide.policies == 3
@@ -68,7 +65,7 @@ def test_a_flow_slides_where_the_equations_say(learner):
     P = chase()
     extra = {"lam": 0} if learner is Sarsa else {}
     record = learner(epsilon=TENTH, **extra)
-    found = slides_among(P, record, Policy.deterministic(P, {"o": 0}), {"o": [0, 1, 2]})
+    found = slides(P, record, Policy.deterministic(P, {"o": 0}), {"o": [0, 1, 2]})
     assert found.complete
     (slide,) = found.found
     off = {}
@@ -78,7 +75,7 @@ def test_a_flow_slides_where_the_equations_say(learner):
         off[dt] = max(abs(flow.policy["o", a] - slide.shares["o"][a]) for a in P.A)
     assert off[0.01] < 0.01
     assert off[0.01] < off[0.05]
-    (again,) = slides_near(flow, TENTH).found
+    (again,) = slides_of(flow, TENTH).found
     assert again.shares["o"] == pytest.approx(slide.shares["o"])
 
 
@@ -87,7 +84,7 @@ def test_rows_that_chatter_on_their_own_mix_on_their_own():
     P = two_chases({"x": Fraction(1, 3), "y": Fraction(2, 3)})
     learner = QLearning(epsilon=TENTH)
     start = Policy.deterministic(P, {"x": 0, "y": 0})
-    found = slides_among(P, learner, start, {"x": [0, 1], "y": [0, 1]})
+    found = slides(P, learner, start, {"x": [0, 1], "y": [0, 1]})
     assert found.complete
     (slide,) = found.found
     assert slide.policies == 4
@@ -96,33 +93,8 @@ def test_rows_that_chatter_on_their_own_mix_on_their_own():
         assert flow.policy[o, 1] == pytest.approx(slide.shares[o][1], abs=0.01)
     for o in ("x", "y"):
         P = two_chases({o: Fraction(1)})
-        (alone,) = slides(P, learner, Policy.deterministic(P, {o: 0}), o, 1)
-        assert alone.share == pytest.approx(slide.shares[o][1])
-
-
-def test_of_two_policies_it_is_the_root_of_the_polynomial():
-    P = recall_variant()
-    policy = Policy.deterministic(P, {"o": 0})
-    (expected,) = slides(P, QLearning(epsilon=TENTH), policy, "o", 1)
-    found = slides_among(P, QLearning(epsilon=TENTH), policy, {"o": [0, 1]})
-    assert found.complete
-    (slide,) = found.found
-    assert slide.shares["o"][1] == pytest.approx(expected.share, abs=1e-11)
-    assert slide.radius < 1e-12
-
-
-def test_where_another_action_ties_as_well_it_is_left_undecided():
-    """With one bit the second row of 4-action recall may write either bit: equal, not less."""
-    E = augment(recall4(), "B1")
-    flow = mean_field(E, QLearning(epsilon=0.1), time=1500, dt=0.1)
-    policy = Policy.from_actions(E, flow.shares.argmax(axis=1))
-    learner = QLearning(epsilon=TENTH)
-    (expected,) = slides(E, learner, policy, ("0", "o"), (3, "0"))
-    found = slides_among(E, learner, policy, {("0", "o"): [(3, "0"), (3, "1")]})
-    assert found.complete
-    assert not found.found
-    near = [x.shares["0", "o"][3, "0"] for x in found.undecided]
-    assert min(abs(x - expected.share) for x in near) < 1e-11
+        (alone,) = slides(P, learner, Policy.deterministic(P, {o: 0}), {o: [0, 1]}).found
+        assert alone.shares[o][1] == pytest.approx(slide.shares[o][1])
 
 
 @pytest.mark.parametrize(
@@ -136,7 +108,7 @@ def test_where_another_action_ties_as_well_it_is_left_undecided():
 def test_ties_that_are_none_are_refused(ties, error, message):
     P = chase()
     with pytest.raises(error, match=message):
-        slides_among(P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), ties)
+        slides(P, QLearning(epsilon=TENTH), Policy.deterministic(P, {"o": 0}), ties)
 
 
 def test_too_many_policies_are_named():
@@ -144,10 +116,10 @@ def test_too_many_policies_are_named():
     pi = Policy.deterministic(E, {}, otherwise=(0, "00"))
     ties = {o: list(E.A) for o in list(E.O)[:3]}
     with pytest.raises(TooLarge, match="512 greedy policies would be mixed; up to 64"):
-        slides_among(E, QLearning(epsilon=TENTH), pi, ties)
+        slides(E, QLearning(epsilon=TENTH), pi, ties)
 
 
 def test_only_deterministic_policies_tie():
     P = chase()
     with pytest.raises(WrongType, match="deterministic policies"):
-        slides_among(P, QLearning(epsilon=TENTH), "greedy", {"o": [0, 1]})
+        slides(P, QLearning(epsilon=TENTH), "greedy", {"o": [0, 1]})
