@@ -132,7 +132,7 @@ def test_a_kernel_that_is_kept_is_used_at_once():
 
 
 def test_the_arrays_of_records_are_counted():
-    assert kernels.entries((np.ones(3), (np.ones((2, 2)), 5), None)) == 7
+    assert kernels.count_entries((np.ones(3), (np.ones((2, 2)), 5), None)) == 7
 
 
 @pytest.mark.parametrize("memory", ["none", "B1", "OA1"])

@@ -77,7 +77,7 @@ class Kernel:
         """Run the function."""
         if not self.is_compiled:
             self.is_compiled = self.left < 0 or self.is_kept()
-        if self.is_compiled or entries(arguments) > _SMALL:
+        if self.is_compiled or count_entries(arguments) > _SMALL:
             return self.compiled(*arguments)
         begin = time.perf_counter()
         try:
@@ -93,10 +93,10 @@ def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
     return typeof_impl(kernel.compiled, context)
 
 
-def entries(arguments: tuple[Any, ...]) -> int:
+def count_entries(arguments: tuple[Any, ...]) -> int:
     """How many numbers are in the arrays of arguments."""
     return sum(
-        x.size if isinstance(x, np.ndarray) else entries(x) if isinstance(x, tuple) else 0
+        x.size if isinstance(x, np.ndarray) else count_entries(x) if isinstance(x, tuple) else 0
         for x in arguments
     )
 
