@@ -92,7 +92,7 @@ REFUSED = {
     "taken off an equation": (
         {"f": "f(s) >= 1", "goal": "f(s) == 1"}, [["less", "1", [[0, {}]]]], "goals with >="),
     "an equation as a factor": (
-        {"f": "f(s) == 1", "goal": "1 >= f(s)"}, [["less", "1", [[0, {}]]]], "inequality"),
+        {"f": "f(s) == 1", "goal": "2 >= f(s)"}, [["less", "1", [[0, {}]]]], "inequality"),
     "a name of another sort": (
         {"f": "f(s) >= 1", "goal": "f(s) >= 0"}, [["less", "1", [[0, {"s": "a"}]]]], "of its sort"),
     "the hypothesis without an induction": (
@@ -164,10 +164,18 @@ def test_what_the_ledger_shows_for_all_sizes_holds_in_small_models():
         "2*y(s, a) - 1 >= y(s, a)",
         "y(s2, a1) - 1 >= 0",
         "3*y(s, a) >= 3",
+        "y(s, a) == 1",
+        "y(s, s1) >= 1",
+        "x(n, s2) + z(s2) == 0",
+        "x(n+1, s) + z(s) == 0",
     ],
 )
 def test_a_goal_that_is_given_is_refused_however_it_is_written(given):
+    """As an equation, for more indices, at the next step of an induction."""
     goal = "sum[s](x(n, s)) == 1" if "x" in given else "y(s, a) >= 1"
+    goal = {"y(s, s1) >= 1": "y(s, s) >= 1"}.get(
+        given, "x(n, s) + z(s) == 0" if "z" in given else goal
+    )
     step = ("add", "it", "-1") if "x" in given else ("less", 1, (("it", {}),))
     trouble = trouble_in(Theory({"it": given}).shows("what is given", goal, [step]))
     assert "the goal is among what is given" in str(trouble)

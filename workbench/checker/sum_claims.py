@@ -25,12 +25,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
+from itertools import product
+from math import prod
 from typing import Any
 
 from workbench.checker.reader import field
 from workbench.checker.spoiled import Spoiled
 from workbench.checker.sums import (
+    MOST_ORDERS,
     NO_DISTRIBUTIONS,
     TIMES,
     Atom,
@@ -42,9 +44,6 @@ from workbench.checker.sums import (
 )
 
 ONE = {((), ()): Fraction(1)}
-
-MOST_FREE = 7
-"""Free indices of a formula that is compared with the goal under all orders of them."""
 
 
 @dataclass(frozen=True)
@@ -90,25 +89,32 @@ def _distribution(formula: SumFormula, fixed: frozenset[str]) -> Distributions:
     return frozenset({(f, frozenset(i for i, index in enumerate(indices) if index in bound))})
 
 
-def _says_the_same(one: SumFormula, other: SumFormula, fixed: frozenset[str]) -> bool:
-    """Whether two formulas have one normal form, up to a factor and the names of free indices."""
-    left, right = one.difference, other.difference
-    if one.is_equation != other.is_equation or len(left.parts) != len(right.parts):
+def _says(given: SumFormula, goal: SumFormula, fixed: frozenset[str]) -> bool:
+    """Whether a formula, for some values of its indices and up to a factor, is the goal itself.
+
+    An equation says both inequalities.
+    """
+    left, right = given.difference, goal.difference
+    if (goal.is_equation and not given.is_equation) or not _functions(right) <= _functions(left):
         return False
-    names = sorted(left.free - fixed - set(TIMES)), sorted(right.free - fixed - set(TIMES))
-    if sorted(map(sort_of, names[0])) != sorted(map(sort_of, names[1])):
-        return False
-    if len(names[0]) > MOST_FREE:
-        raise Spoiled(f"more than {MOST_FREE} free indices are too many to compare formulas")
-    sizes = [max(map(abs, side.parts.values()), default=Fraction(1)) for side in (left, right)]
-    left, right = left.scaled(1 / sizes[0]), right.scaled(1 / sizes[1])
-    forms = [right, right.scaled(Fraction(-1))] if one.is_equation else [right]
-    for order in permutations(names[1]):
-        if all(sort_of(i) == sort_of(j) for i, j in zip(names[0], order, strict=True)):
-            renamed = left.renamed(dict(zip(names[0], order, strict=True)))
-            if any((renamed - form).is_zero for form in forms):
-                return True
+    names, there = sorted(left.free - fixed), sorted(right.free | fixed)
+    held = {i for _, part in left.parts for _, those in part for i in those}
+    times = TIMES if "n" in held and "n+1" not in held else ("n",)
+    choices = [[j for j in there if sort_of(j) == sort_of(i)] for i in names]
+    if prod(map(len, choices)) * len(times) > MOST_ORDERS:
+        raise Spoiled("formulas with so many free indices are too many to compare")
+    right = right.scaled(1 / max(map(abs, right.parts.values()), default=Fraction(1)))
+    forms = [right, right.scaled(Fraction(-1))] if given.is_equation else [right]
+    for time, chosen in product(times, product(*choices)):
+        one = left.renamed({"n": time, **dict(zip(names, chosen, strict=True))})
+        one = one.scaled(1 / max(map(abs, one.parts.values()), default=Fraction(1)))
+        if any((one - form).is_zero for form in forms):
+            return True
     return False
+
+
+def _functions(one: Sum) -> set[str]:
+    return {f for _, factors in one.parts for f, _ in factors}
 
 
 class _Derivation:
@@ -123,7 +129,7 @@ class _Derivation:
         self.rules: Distributions = NO_DISTRIBUTIONS
         for formula in self.given:
             self.rules |= _distribution(formula, self.fixed)
-            if _says_the_same(formula, self.goal, self.fixed):
+            if any(_says(formula, goal, self.fixed) for goal in (self.goal, self.goal.at("n+1"))):
                 raise Spoiled("the goal is among what is given")
 
     def follow(self, steps: Any, time: str, hypothesis: bool) -> None:
