@@ -3,6 +3,7 @@
 import pytest
 from judging import entry
 
+from proofs.figures_learning import SHARED, SHARED_FINDINGS, late_rewards, recorded_shared
 from proofs.ledger import load
 from proofs.section5_small_steps import SEEDS, counts_of, recorded_counts
 from workbench.reproduction.judge import STATEMENTS
@@ -42,6 +43,15 @@ def test_the_record_of_smaller_steps_is_what_its_seeds_give(step):
     rows = [seed - SEEDS[0] for seed in seeds]
     assert (counts_of(step, seeds) == recorded_counts()[step][rows]).all()
     assert len(recorded_counts()[step]) == len(SEEDS) == 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reading", [reading for reading, *_ in SHARED_FINDINGS], ids=str)
+def test_the_record_of_the_shared_panel_is_what_its_seeds_give(reading):
+    named = [name for name in recorded_shared() if name.startswith(f"{reading}: ")]
+    assert named
+    for name in named:
+        assert late_rewards(reading, name.split(": ")[1], SHARED) == recorded_shared()[name]
 
 
 def test_no_pair_is_left_out():
