@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import compileall
 import json
 import os
 import pickle
@@ -299,6 +300,8 @@ def main() -> None:
     copy = asked.into.with_suffix(".tree")
     ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "*.pyc")
     shutil.copytree(ROOT, copy, ignore=ignored, dirs_exist_ok=True)
+    for folder in ("workbench", "tests"):  # else each mutant compiles all that it imports
+        compileall.compile_dir(copy / folder, quiet=2)
     os.chdir(copy)
     os.environ["PYTHONPATH"] = str(copy)
     sys.path[:] = [
