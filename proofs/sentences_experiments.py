@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pomdps import hallway_cookie
+from pomdps import hallway_cookie, hallway_keys
 from proofs.ledger import Evidence, Proof, checked, claim, machine, misprint
 from proofs.ledger.prose import text
 from workbench import is_sufficiently_expressive
@@ -140,15 +140,17 @@ view_is_seven.twin("9 x 9 refused", guards="odd", even=9)
 HALL = tuple((row, 2) for row in range(5, 12))
 """The cells of the hallway between the north and the south room."""
 
+HALLWAYS = {"cookie": hallway_cookie, "keys": hallway_keys}
+
 
 @cache
-def optimal_actions(gamma: Fraction) -> dict[Any, frozenset[str]]:
-    """The optimal actions of each state of the cookie hallway, by value iteration on states.
+def optimal_actions(task: str) -> dict[Any, frozenset[str]]:
+    """The optimal actions of each state of a hallway task, by value iteration on states.
 
     4,000 sweeps leave an error of 1e-15; that in the hallway no action lies between 1e-9 and 1e-6
     below the best is asserted, so that what counts as optimal there is.
     """
-    P = hallway_cookie(gamma=gamma)
+    P = HALLWAYS[task](gamma=Fraction(99, 100))
     states = {s: i for i, s in enumerate(P.S)}
     rows = {
         (s, a): [(states[t], float(r), float(x)) for (t, r), x in P.p(s, a).items()]
@@ -160,7 +162,7 @@ def optimal_actions(gamma: Fraction) -> dict[Any, frozenset[str]]:
     weight = np.array([[x for _, _, x in _padded(rows[s, a])] for s in P.S for a in P.A])
     v = np.zeros(len(P.S))
     for _ in range(4000):
-        q = (reward + float(gamma) * (weight * v[index]).sum(axis=1)).reshape(len(P.S), len(P.A))
+        q = (reward + 0.99 * (weight * v[index]).sum(axis=1)).reshape(len(P.S), len(P.A))
         v = q.max(axis=1)
     here = [i for s, i in states.items() if s[0] in HALL]
     assert np.array_equal((q > v[:, None] - 1e-9)[here], (q > v[:, None] - 1e-6)[here])
@@ -174,66 +176,97 @@ def _padded(row: list[tuple[int, float, float]]) -> list[tuple[int, float, float
     return [*row, *[(0, 0.0, 0.0)] * (12 - len(row))]
 
 
+def side(task: str, s: Any) -> str | None:
+    """The room in which all lies that the agent looks for: the cookie, or keys if it has none."""
+    if task == "cookie":
+        things = [s[1]] if isinstance(s[1], tuple) and s[1] != s[0] else []
+    else:
+        things = list(s[2]) if s[1] == "-" else []
+    rows = {row for row, _ in things}
+    if not rows or (min(rows) < 5 < 12 <= max(rows)):
+        return None
+    return "north" if max(rows) < 5 else "south"
+
+
+def common_actions(task: str, sides: tuple[str, str]) -> dict[Any, frozenset[str]]:
+    """By observation in the hallway: what is optimal in a state of each of the two sides."""
+    best, P = optimal_actions(task), HALLWAYS[task]()
+    behind: dict[Any, list[Any]] = {}
+    for s in best:
+        if s[0] in HALL and side(task, s) in sides:
+            ((o, _),) = P.omega(s).items()
+            behind.setdefault(o, []).append(s)
+    found: dict[Any, frozenset[str]] = {}
+    for o, states in behind.items():
+        one, other = ([best[s] for s in states if side(task, s) == x] for x in sides)
+        found[o] = frozenset().union(*(x & y for x in one for y in other))
+    return found
+
+
 @claim(
     "D2.hallway",
     place="App. D.2",
-    statement="In the cookie hallway the optimal actions at one and the same observation depend on "
-    "what was seen before, completely: in each of its seven cells on the way between the north "
-    "and the south room the optimal actions with a cookie in the north and with one in the south "
-    "have none in common. (With full information, discount 99/100.)",
+    statement="In both hallway tasks the optimal actions at one and the same observation depend on "
+    "what was seen before, completely: in each of the seven cells on the way between the north "
+    "and the south room the optimal actions with the cookie in the north and with it in the south "
+    "have none in common, and so with all keys that are left in the north or in the south, none "
+    "carried. (With full information, discount 99/100.)",
     verdict="checked",
     steps=(
-        machine("apart", "in each of these cells the two sets of optimal actions are disjoint"),
+        machine("cookie", "with the cookie they are disjoint in each of these cells"),
+        machine("keys", "and with the keys"),
     ),
 )
-def hallway_actions_differ(proof: Proof, sites: tuple[str, str] = ("north", "south")) -> Evidence:
-    """Value iteration on the 309 states."""
-    best = optimal_actions(Fraction(99, 100))
-    rows = {"north": range(5), "south": range(12, 17)}
-    apart = {}
-    for cell in HALL:
-        sets = [
-            {best[s] for s in best if s[0] == cell and _cookie_in(s, rows[side])} for side in sites
-        ]
-        apart[cell] = all(not (x & y) for x in sets[0] for y in sets[1]) and all(sets)
-    wrong = [cell for cell, yes in apart.items() if not yes]
-    proof.step("apart", f"a common optimal action at {wrong[0]}" if wrong else None)
-    return checked(f"{len(apart)} cells", text("Up with a cookie in the north, down in the south."))
+def hallway_actions_differ(
+    proof: Proof,
+    cookie: tuple[str, str] = ("north", "south"),
+    keys: tuple[str, str] = ("north", "south"),
+) -> Evidence:
+    """Value iteration on the 309 and 622 states."""
+    for task, sides in (("cookie", cookie), ("keys", keys)):
+        common = common_actions(task, sides)
+        wrong = [o for o, actions in common.items() if actions]
+        if len(common) != len(HALL):
+            wrong = list(common)
+        proof.step(task, f"a common optimal action at {wrong[0]}" if wrong else None)
+    return checked("7 cells, two tasks", text("Up with all in the north, down in the south."))
 
 
-def _cookie_in(s: Any, rows: range) -> bool:
-    """Whether a cookie lies in these rows and is not being eaten."""
-    return isinstance(s[1], tuple) and s[1][0] in rows and s[1] != s[0]
-
-
-hallway_actions_differ.twin("both in the north", guards="apart", sites=("north", "north"))
+hallway_actions_differ.twin("both cookies in the north", guards="cookie", cookie=("north", "north"))
+hallway_actions_differ.twin("all keys in the south", guards="keys", keys=("south", "south"))
 
 
 @claim(
     "D2.hallway-memory",
     place="Sec. 6, App. D.2",
-    statement="What O6 and OA6 can represent in the cookie hallway is all that matters: already "
-    "O1 is sufficiently expressive (Definition A.2), and O6 and OA6 hold in their last entry what "
-    "O1 holds under the same writes. B2 is not: five beliefs share an observation. (The keys "
-    "hallway is not decided here.)",
+    statement="What O6 and OA6 can represent in the hallway tasks is all that matters: already O1 "
+    "is sufficiently expressive (Definition A.2) in the cookie world and O2 in the keys world, and "
+    "O6 and OA6 hold in their last entries what O1 and O2 hold under the same writes. B2 is not: "
+    "more than four beliefs share an observation. (Whether O1 is in the keys world is not known.)",
     verdict="checked",
     steps=(
-        machine("o1", "some f keeps the 449 reachable beliefs apart with O1"),
+        machine("o1", "some f keeps the 449 reachable beliefs of the cookie world apart with O1"),
+        machine("keys", "some f keeps the 863 of the keys world apart with O2"),
         machine("b2", "more than four beliefs share an observation, so B2 has too few states"),
     ),
 )
-def hallway_memories(proof: Proof, enough: str = "O1", short: str = "B2") -> Evidence:
-    """The graph of reachable beliefs, in rationals."""
-    yes, no = _expressive(enough), _expressive(short)
+def hallway_memories(
+    proof: Proof, enough: str = "O1", keys: str = "O2", short: str = "B2"
+) -> Evidence:
+    """The graphs of reachable beliefs, in rationals."""
+    yes, no = _expressive("cookie", enough), _expressive("cookie", short)
+    also, none = _expressive("keys", keys), _expressive("keys", short)
     proof.step("o1", None if yes.holds else str(yes))
-    proof.step("b2", None if not no.holds else str(no))
-    return checked("O1 enough, B2 not", text(f"{yes}. {no}."))
+    proof.step("keys", None if also.holds else str(also))
+    proof.step("b2", None if not (no.holds or none.holds) else f"{no}; {none}")
+    return checked("O1, O2 enough, B2 not", text(f"{yes}. {also}. {no}. {none}."))
 
 
 @cache
-def _expressive(memory: str) -> Any:
-    return is_sufficiently_expressive(hallway_cookie(), memory)
+def _expressive(task: str, memory: str) -> Any:
+    return is_sufficiently_expressive(HALLWAYS[task](), memory)
 
 
 hallway_memories.twin("B1 enough", guards="o1", enough="B1")
-hallway_memories.twin("O1 not", guards="b2", short="O1")
+hallway_memories.twin("B4 enough with keys", guards="keys", keys="B4")
+hallway_memories.twin("O2 not", guards="b2", short="O2")
