@@ -4,8 +4,11 @@
 taken from the ledger; times are those of the tables in docs/benchmarks.md, which name their
 command. The picture is drawn by `design.py`. To build the paper:
 
-    cd paper && pandoc paper.md --citeproc -o paper.pdf        # with LaTeX
-    cd paper && pandoc paper.md --citeproc -s -o paper.html    # without
+    cd paper && pandoc paper.md --citeproc --pdf-engine=xelatex -o paper.pdf
+    cd paper && pandoc paper.md --citeproc -s -o paper.html    # without LaTeX
+
+Debian has what the first needs in pandoc, texlive-xetex, texlive-latex-extra,
+texlive-fonts-recommended and lmodern.
 """
 
 from __future__ import annotations
