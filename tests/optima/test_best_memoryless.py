@@ -12,7 +12,6 @@ import reference_optimum as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import families, policies, pomdps, wandering
-from strategies_beliefs import timed
 
 from pomdps import gravity, recall, recall4, recall_variant, tiger
 from workbench import POMDP, Policy, augment, evaluate, memories
@@ -69,12 +68,6 @@ def test_it_finds_what_trying_all_policies_finds(P):
     assert evaluate(P, exact.policy, exact=True).value == best
 
 
-@given(st.one_of(timed(2), timed(3), recalls()), st.sampled_from(["states", "beliefs"]))
-def test_both_kinds_of_bound_lead_to_the_same_optimum(P, information):
-    found = best_memoryless(P, exact=True, information=information)
-    assert found.value == found.bound == reference.best_deterministic(P)
-
-
 @settings(max_examples=80)
 @given(wandering())
 def test_policies_that_may_never_end_are_left_out(P):
@@ -97,10 +90,9 @@ def test_policies_that_may_never_end_are_left_out(P):
 def test_symmetry_does_not_change_the_answer(P, longer):
     E = augment(P, memories.B(1 + longer))
     best = reference.best_deterministic(E) if not longer else None
-    M, rational = from_states(E, FLOATS), lambda: from_states(E, RATIONALS)
     values = []
     for symmetry in (interchangeable(E), None):
-        search = BranchSearch(ReturnCriterion(E, M, rational), len(E.O), symmetry, 1e-9, exact=True)
+        search = BranchSearch(ReturnCriterion(E), len(E.O), symmetry, 1e-9, exact=True)
         while not search.finished:
             search.run_one()
         values.append(search.value)
@@ -266,9 +258,9 @@ def test_symmetry_saves_work_where_the_bound_is_out_of_reach():
         p=lambda s, a: {(s + 1 if a == turns[s] else len(turns), int(a == turns[s])): 1},
     )
     E = augment(P, "B2")
-    M, found = from_states(E, FLOATS), []
+    found = []
     for symmetry in (interchangeable(E), None):
-        search = BranchSearch(ReturnCriterion(E, M), len(E.O), symmetry, 1e-9, exact=False)
+        search = BranchSearch(ReturnCriterion(E), len(E.O), symmetry, 1e-9, exact=False)
         while not search.finished:
             search.run_one()
         found.append(search)
@@ -323,7 +315,7 @@ def hard() -> POMDP:
 
 
 def test_a_search_too_large_to_finish_says_how_far_it_came():
-    found = best_memoryless(hard(), information="states", max_nodes=40)
+    found = best_memoryless(hard(), max_nodes=40)
     assert not found.certified
     assert found.value == pytest.approx(3)
     assert 3 < found.bound <= 6
@@ -332,7 +324,7 @@ def test_a_search_too_large_to_finish_says_how_far_it_came():
     assert "gap" in repr(found)
 
 
-def test_beliefs_settle_what_states_do_not():
+def test_histories_settle_what_states_do_not():
     found = best_memoryless(hard())
     assert found.certified
     assert found.value == pytest.approx(3)
@@ -352,7 +344,7 @@ def test_ctrl_c_leaves_the_best_so_far_and_a_bound_that_holds(monkeypatch, momen
 
     monkeypatch.setattr(branch_and_bound, "follow", interrupted)
     try:
-        found = best_memoryless(hard(), information="states")
+        found = best_memoryless(hard())
     except KeyboardInterrupt:
         assert moment == 2  # before there is anything to show
         return
@@ -363,7 +355,7 @@ def test_ctrl_c_leaves_the_best_so_far_and_a_bound_that_holds(monkeypatch, momen
 
 
 def test_a_time_limit_is_kept():
-    found = best_memoryless(hard(), information="states", max_seconds=0.05)
+    found = best_memoryless(hard(), max_seconds=0.05)
     assert not found.certified
     assert "stopped after 0.05 seconds" in found.how
 
@@ -413,11 +405,6 @@ def test_a_task_that_is_over_before_it_begins_is_worth_nothing():
         ({"P": "recall"}, WrongType, "expected a POMDP, not 'recall'"),
         ({"deterministic": "yes"}, WrongType, "deterministic is True or False"),
         ({"exact": 1}, WrongType, "exact is True or False"),
-        (
-            {"information": "all"},
-            WorkbenchError,
-            "information must be one of auto, states, beliefs, not 'all'",
-        ),
         ({"max_nodes": 0}, WorkbenchError, "max_nodes must be at least 1, not 0"),
         ({"max_nodes": 1.5}, WrongType, "max_nodes is a whole number"),
         (
@@ -426,7 +413,7 @@ def test_a_task_that_is_over_before_it_begins_is_worth_nothing():
             "max_seconds must be positive and finite, not nan",
         ),
         ({"starts": 3}, WorkbenchError, "starts, seed and max_boxes belong to deterministic=False"),
-        ({"deterministic": False, "exact": True}, WorkbenchError, "belong to deterministic=True"),
+        ({"deterministic": False, "exact": True}, WorkbenchError, "belongs? to deterministic=True"),
         ({"deterministic": False, "starts": -1}, WorkbenchError, "starts must be at least 0"),
         ({"deterministic": False, "seed": "x"}, WrongType, "seed is a whole number"),
     ],

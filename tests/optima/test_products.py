@@ -103,7 +103,7 @@ def test_smaller_memories_come_before_climbs_from_anywhere(monkeypatch):
 def test_smaller_memories_share_half_of_the_time(monkeypatch):
     given = []
 
-    def watched(criterion, exact, information, limits):
+    def watched(criterion, exact, limits):
         given.append(limits.seconds)
         raise NeverEnds
 

@@ -114,7 +114,7 @@ def right_calls() -> dict[str, dict[str, Any]]:
         "improve": {**weighted, "step": 0.5, "ties": "last", "budget": 20, "criterion": "return"},
         "best_history": {"P": P, "exact": None, "max_beliefs": 9, "max_backups": 9}
         | {"max_seconds": 1.0, "tolerance": 0.1, "criterion": "return"},
-        "best_memoryless": {"P": P, "deterministic": True, "exact": False, "information": "auto"}
+        "best_memoryless": {"P": P, "deterministic": True, "exact": False}
         | {"start": pi, "max_nodes": 9, "max_seconds": 1.0, "criterion": "return"},
         "critical_points": {"P": P, "max_faces": 20, "max_boxes": 20, "max_seconds": 1.0},
         "reachable_beliefs": {"P": P, "limit": 20, "ended": False},

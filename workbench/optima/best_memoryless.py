@@ -27,8 +27,6 @@ from workbench.plain_numbers import positive_number, whole_number
 if TYPE_CHECKING:
     from workbench.research.stochastic_search import StochasticOptimum
 
-INFORMATION = ("auto", "states", "beliefs")
-
 MAX_NODES = 100_000
 MAX_BOXES = 1_000
 STARTS = 16
@@ -40,7 +38,6 @@ def best_memoryless(
     deterministic: Literal[True] = True,
     *,
     exact: bool = ...,
-    information: str = ...,
     start: Policy | None = ...,
     max_nodes: int = ...,
     max_seconds: float | None = ...,
@@ -63,7 +60,6 @@ def best_memoryless(
     deterministic: bool = True,
     *,
     exact: bool = False,
-    information: str = "auto",
     start: Policy | None = None,
     max_nodes: int = MAX_NODES,
     max_seconds: float | None = None,
@@ -82,9 +78,6 @@ def best_memoryless(
         best stochastic policy, by ascent along the exact gradient, bounded by branch and bound over
         boxes of policies; with few stochastic rows the gap closes.
     exact : compare values and bounds as rationals, and return a Fraction.
-    information : what a decision that is still open may depend on when it is bounded: "states",
-        "beliefs" (tighter, needs finitely many), or "auto": states first, beliefs if those do not
-        settle it.
     start : a policy to begin with; the answer is never worse. A stochastic one is rounded to its
         most probable actions if the answer is to be deterministic.
     max_nodes, max_seconds : limits of the search.
@@ -116,18 +109,12 @@ def best_memoryless(
     require_real_numbers(P, exact)
     if not isinstance(deterministic, bool | np.bool_):
         raise WrongType(f"deterministic is True or False, not {deterministic!r}")
-    if information not in INFORMATION:
-        raise WorkbenchError(
-            f"information must be one of {', '.join(INFORMATION)}, not {information!r}"
-        )
     _check_start(P, start)
     average = check_criterion(criterion) == "average"
-    if average and information != "auto":
-        raise WorkbenchError('information belongs to criterion="return"')
     seconds = math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
     if not deterministic:
-        if exact or information != "auto":
-            raise WorkbenchError("exact and information belong to deterministic=True")
+        if exact:
+            raise WorkbenchError("exact belongs to deterministic=True")
         count = STARTS if starts is None else whole_number("starts", starts, 0)
         drawn = 0 if seed is None else whole_number("seed", seed, 0)
         boxes = MAX_BOXES if max_seconds is None else math.inf
@@ -148,7 +135,7 @@ def best_memoryless(
         from workbench.research.average import best_average_deterministic
 
         return best_average_deterministic(P, exact, limits, start)
-    return deterministic_optimum(ReturnCriterion(P), exact, information, limits, start)
+    return deterministic_optimum(ReturnCriterion(P), exact, limits, start)
 
 
 def _check_start(P: POMDP, start: Any) -> None:

@@ -1,9 +1,8 @@
 """The best deterministic memoryless policy by branch and bound.
 
-A node fixes pi(o) for some observations. Its bound lets every other decision depend on all that is
-hidden (the states of the POMDP) or on the whole history (its beliefs, where they are finitely
-many): an MDP in which the fixed observations have one action (`mdp`). What a policy and the MDP's
-best policy are worth, the criterion knows: the return here, the average reward in
+A node fixes pi(o) for some observations. Its bound lets every other decision depend on the state:
+an MDP in which the fixed observations have one action (`mdp`). What a policy and the MDP's best
+policy are worth, the criterion knows: the return here, the average reward in
 `research.average`. From the optimum v of the MDP a memoryless policy is read off: at each open
 observation the action with the largest sum_s d(s) q(s, a), d the occupancy of the MDP's policy. Its
 value J and the bound V differ by
@@ -29,7 +28,6 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -98,14 +96,9 @@ class Informed:
 class ReturnCriterion:
     """The expected return: what a policy is worth, and how full information bounds it.
 
-    Parameters
-    ----------
-    P : the POMDP.
-    M : the process over floats, of states if it is not given; rational : makes the same over the
-        rationals, if there is one.
-
     Attributes
     ----------
+    M : the process of states over floats.
     Mx : the process over the rationals, made when it is needed; has_rationals : whether there is
         one.
     """
@@ -114,12 +107,10 @@ class ReturnCriterion:
     until = math.inf
     """No iteration goes on once the clock (`time.monotonic`) passes it."""
 
-    def __init__(self, P: POMDP, M: MDP | None = None, rational: Callable[[], MDP] | None = None):
+    def __init__(self, P: POMDP):
         self.P = P
-        self.M = self.process(P, FLOATS) if M is None else M
-        self._rational = rational
-        if M is None and P.is_exact:
-            self._rational = lambda: self.process(P, RATIONALS)
+        self.M = self.process(P, FLOATS)
+        self._rational = P if P.is_exact else None
 
     @property
     def always_defined(self) -> bool:
@@ -161,15 +152,13 @@ class ReturnCriterion:
     def read_decimals(self) -> bool:
         """Replace floats by the decimals that they print as. Returns False if those are no
         model."""
-        decimals = in_rationals(self.P)
-        if decimals is not None:
-            self._rational = lambda: self.process(decimals, RATIONALS)
-        return decimals is not None
+        self._rational = in_rationals(self.P)
+        return self._rational is not None
 
     @cached_property
     def Mx(self) -> MDP:
         assert self._rational is not None
-        return self._rational()
+        return self.process(self._rational, RATIONALS)
 
     def follow(self, choice: Actions) -> Followed:
         """Value and occupancy of a policy, in floats."""

@@ -1,12 +1,9 @@
-"""The best memoryless policy by branch and bound. For stochastic policies it combines ascent from
-many starts with branch and bound over boxes. Each search runs to its end or to a limit.
+"""The best deterministic memoryless policy by branch and bound, until its end or a limit.
 
-`branch_and_bound` searches over one relaxation. Here it starts with the states of the POMDP; if
-those do not settle it soon and the reachable beliefs are few, it starts again over beliefs, whose
-bounds are tighter: an open decision may then depend on the history, but not on what is hidden from
-it. Two things that are known elsewhere help on products with a memory: the best history-based value
-of the task caps every bound (`cap`), and the optimum of a smaller memory is a policy to begin with
-(`embedding`).
+Bounds of `branch_and_bound` let open decisions depend on the state. Three things that are known
+elsewhere help a search that is long: the best history-based value caps every bound (`cap`), the
+optimum of a smaller memory is a policy to begin with (`embedding`), and so are short climbs from
+drawn policies.
 """
 
 from __future__ import annotations
@@ -19,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.agents.beliefs import explore_beliefs, reachable_beliefs
 from workbench.core.augment import augment
-from workbench.core.errors import NeverEnds, NotExact
-from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.errors import NeverEnds
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.branch_and_bound import (
@@ -33,23 +28,15 @@ from workbench.optima.branch_and_bound import (
 )
 from workbench.optima.cap import Cap, history_cap
 from workbench.optima.embedding import family_of, lift, smaller_families
-from workbench.optima.history import belief_process
-from workbench.optima.mdp import (
-    MDP,
-    in_rationals,
-)
+from workbench.optima.mdp import MDP
 from workbench.optima.optimum import MemorylessOptimum
-from workbench.optima.symmetry import interchangeable
 from workbench.progress import Waiting
 from workbench.text import counted
 
 _PATIENCE, _SMALL_WORK = 64, 200_000
-"""Nodes that branch and bound spends on bounds from states before it looks for help and whether
-beliefs are few; more of them on a small process, until nodes times pairs of a state and an action
-are so many. On the tiger problem with two nodes of memory help takes 40 times as long as the
-search."""
-
-_FEW_BELIEFS = 4_000
+"""Nodes that branch and bound spends before it looks for help; more of them on a small process,
+until nodes times pairs of a state and an action are so many. On the tiger problem with two nodes of
+memory help takes 40 times as long as the search."""
 
 _CLOSE_CAP = 1e-6
 """The gap of a cap, as a share of the value, within which a search need not tell policies apart."""
@@ -73,41 +60,9 @@ class SearchLimits:
     seconds: float
 
 
-def _belief_search(
-    criterion: ReturnCriterion, tolerance: float, exact: bool, limit: int | None, until: float
-) -> BranchSearch | None:
-    """The search with bounds over beliefs. None (if a limit is given) where there are too many."""
-    P = criterion.P
-    rational = in_rationals(P)
-    if rational is None:
-        if limit is None:
-            raise NotExact(
-                f"the floats of {P.name} are no distributions as decimals: its beliefs cannot be "
-                "listed"
-            )
-        return None
-    graph = (
-        reachable_beliefs(rational)
-        if limit is None
-        else explore_beliefs(rational, limit, until=until)
-    )
-    if not graph.complete:
-        return None
-    floats = belief_process(graph, FLOATS)
-    return BranchSearch(
-        ReturnCriterion(P, floats, lambda: belief_process(graph, RATIONALS)),
-        len(P.O),
-        interchangeable(P),
-        tolerance,
-        exact,
-        until=until,
-    )
-
-
 def deterministic_optimum(
     criterion: ReturnCriterion,
     exact: bool,
-    information: str,
     limits: SearchLimits,
     start: Policy | None = None,
 ) -> MemorylessOptimum:
@@ -121,16 +76,12 @@ def deterministic_optimum(
         return MemorylessOptimum(P, pi, value, value, value, True, 0.0, 0, how, 0.0)
     until = criterion.until = began + limits.seconds
     informed = criterion.informed()
-    search = None
-    if information == "beliefs":
-        search = _belief_search(criterion, informed.noise, exact, None, until)
-    search = search or search_over_states(criterion, informed.noise, exact, informed.optimum, until)
+    search = search_over_states(criterion, informed.noise, exact, informed.optimum, until)
     search.lower_cap(informed.bound)
     if start is not None:
         search.offer(start.actions)
     help_ = Help(criterion, until)
-    look = information == "auto" and criterion.name == "return"
-    search, before, ended = _run(search, limits, exact, look, began, help_)
+    ended = _run(search, limits, began, help_)
     if ended and not search.nodes and informed.optimum is not None:  # nothing else is known
         search.lower_cap(criterion.upper_bound(informed.optimum, fine=True))
     if search.best is None and (ended or criterion.always_defined):  # before the first was found
@@ -147,7 +98,7 @@ def deterministic_optimum(
     bound, allowed_gap = search.bound, search.allowance
     if not exact and not ended and search.is_decidable:
         search.decide()
-        search, before, ended = _run(search, limits, True, False, began, help_, before)
+        ended = _run(search, limits, began, help_)
         if P.is_exact or bound == math.inf:  # else it is to hold however floats are read
             bound = min(bound, search.bound)
     assert search.best is not None
@@ -166,7 +117,7 @@ def deterministic_optimum(
                 # nothing else is as good: the bound is what the policy is worth
                 bound = min(bound, math.nextafter(value + error, math.inf) if error else value)
     bound = max(value, bound)
-    nodes = before + search.nodes
+    nodes = search.nodes
     how = _how(P, nodes, ended, search)
     return MemorylessOptimum(
         P=P,
@@ -188,10 +139,10 @@ def _is_large(M: MDP) -> bool:
     return M.shape[0] * M.shape[1] > _LARGE
 
 
-def _is_hard(search: BranchSearch, spent: int, limits: SearchLimits) -> bool:
+def _is_hard(search: BranchSearch, limits: SearchLimits) -> bool:
     """Whether a search is long enough, or near enough to its limit, to be worth help."""
     states, actions = search.M.shape
-    return spent >= max(_PATIENCE, min(_SMALL_WORK / (states * actions), limits.nodes / 2))
+    return search.nodes >= max(_PATIENCE, min(_SMALL_WORK / (states * actions), limits.nodes / 2))
 
 
 class Help:
@@ -208,13 +159,14 @@ class Help:
         """Seconds."""
         return max(self.until - time.monotonic(), 0.0)
 
-    def give(self, search: BranchSearch) -> None:
+    def give(self, search: BranchSearch, capped: bool = True) -> None:
         if self.given:
             return
         self.given = True
-        if self.left > 0 and self.P.origin is not None and self.criterion.name == "return":
+        if capped and self.left > 0 and self.criterion.name == "return":
             self.cap = history_cap(self.P, self.left / 4)
-        self.pass_on(search)
+            if self.cap is not None:
+                search.lower_cap(self.cap.upper)
         self._offer_smaller(search)
         # bounds guide the search to policies that look good with the state in sight; where memory
         # has to be built up, many short climbs from anywhere are the better guide
@@ -241,7 +193,7 @@ class Help:
             small = type(self.criterion)(augment(self.P.origin.P, smaller))
             limits = SearchLimits(START_NODES, spare / (len(tasks) - i))
             try:
-                found = deterministic_optimum(small, False, "states", limits)
+                found = deterministic_optimum(small, False, limits)
             except NeverEnds:
                 continue
             # a climb on a large product costs more than the next smaller memory
@@ -259,63 +211,33 @@ class Help:
         close = cap.upper - cap.lower <= _CLOSE_CAP * max(abs(cap.upper), abs(cap.lower))
         return bool(close and value >= cap.lower)
 
-    def pass_on(self, search: BranchSearch) -> None:
-        """Tell another search the cap that is known."""
-        if self.cap is not None:
-            search.lower_cap(self.cap.upper)
 
-
-def _run(
-    search: BranchSearch,
-    limits: SearchLimits,
-    exact: bool,
-    look: bool,
-    began: float,
-    help_: Help,
-    before: int = 0,
-) -> tuple[BranchSearch, int, str]:
-    """Branch until the search is finished or a limit is met. Returns the search, the nodes spent
-    before it, and how it ended.
-
-    `look` says whether to look for tighter bounds over beliefs; `before` nodes were spent already.
-    """
+def _run(search: BranchSearch, limits: SearchLimits, began: float, help_: Help) -> str:
+    """Branch until the search is finished or a limit is met. Returns how it ended."""
     until = began + limits.seconds
     with Waiting(f"best memoryless of {help_.P.name}") as waiting:
         try:
             while not search.finished:
-                spent = before + search.nodes
                 if help_.is_met_by(search.value):
-                    return search, before, "as good as any history-based policy that is known"
-                if spent >= limits.nodes:
-                    return search, before, f"stopped at {limits.nodes:,} nodes"
+                    return "as good as any history-based policy that is known"
+                if search.nodes >= limits.nodes:
+                    return f"stopped at {limits.nodes:,} nodes"
                 if time.monotonic() >= until:
-                    return search, before, f"stopped after {limits.seconds:g} seconds"
+                    return f"stopped after {limits.seconds:g} seconds"
                 # where one bound may take minutes, cheap help comes first
-                if not help_.given and (_is_hard(search, spent, limits) or _is_large(search.M)):
+                if not help_.given and (_is_hard(search, limits) or _is_large(search.M)):
                     help_.give(search)
                     continue
-                if look and _is_hard(search, spent, limits):
-                    look = False
-                    noise = search.tolerance
-                    tighter = _belief_search(search.criterion, noise, exact, _FEW_BELIEFS, until)
-                    if tighter is not None and tighter.root < search.highest - (
-                        0 if exact else noise
-                    ):
-                        help_.pass_on(tighter)
-                        if search.best is not None:
-                            tighter.offer(search.best)
-                        before, search = spent, tighter
-                        continue
                 search.run_one()
                 low, high = float(search.value), float(search.highest)
                 root = float(search.root)
                 share = (root - high) / (root - low) if root > low > -math.inf else 0.0
-                waiting.report(share, f"{spent:,} nodes, best {low:.6g}, bound {high:.6g}")
+                waiting.report(share, f"{search.nodes:,} nodes, best {low:.6g}, bound {high:.6g}")
         except KeyboardInterrupt:
             if search.best is None:
                 raise  # there is nothing to show
-            return search, before, "interrupted"
-    return search, before, ""
+            return "interrupted"
+    return ""
 
 
 def _how(P: POMDP, nodes: int, ended: str, search: BranchSearch) -> str:

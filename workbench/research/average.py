@@ -210,7 +210,7 @@ def best_average_deterministic(
 ) -> MemorylessOptimum:
     """`best_memoryless(P, criterion="average")`, its arguments checked."""
     criterion = AverageCriterion(P)
-    return deterministic_optimum(criterion, exact, "states", limits, start)
+    return deterministic_optimum(criterion, exact, limits, start)
 
 
 # ---------------------------------------------------------------------- stochastic policies
@@ -276,7 +276,7 @@ def best_average_stochastic(
     R = repeat_episodes(P)
     criterion = AverageCriterion(P)
     few = SearchLimits(_FIRST_NODES, limits.seconds / 4)
-    search = deterministic_optimum(criterion, False, "states", few)
+    search = deterministic_optimum(criterion, False, few)
     interrupted, pi, value = search.interrupted, search.policy, float(search.value)
     for other in [uniform(P), *([] if start is None else [start])]:
         worth = float(evaluate(P, other, criterion="average").value)

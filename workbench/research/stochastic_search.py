@@ -119,7 +119,7 @@ def stochastic_optimum(
     interrupted = late = False
     with Waiting(f"stochastic policies of {P.name}") as waiting:
         try:
-            help_.give(search)
+            help_.give(search, capped=P.origin is not None)  # boxes bound a task by itself
             while not search.finished and search.nodes < START_NODES and help_.left > 0:
                 search.run_one()
                 waiting.report(0.0, f"a deterministic start: {search.nodes:,} nodes")

@@ -152,7 +152,7 @@ class GapCloser:
                 value,
             )
         if bounded is None and not self.mixing:
-            bounded = best_memoryless(E, max_seconds=seconds / 2, information="states")
+            bounded = best_memoryless(E, max_seconds=seconds / 2)
             if bounded.interrupted:
                 raise KeyboardInterrupt
         if bounded is not None and not self.mixing and bounded.bound < self.lower:
