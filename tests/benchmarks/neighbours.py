@@ -1,0 +1,173 @@
+"""Load every POMDP that other tools ship, and compare a value of each with Storm's.
+
+python tests/benchmarks/neighbours.py FOLDER ... [--lines FILE]
+
+FOLDER is a clone of Storm's, PAYNT's or another repository. A line for each POMDP found: what it
+is here, or the reason why it is refused, and two values where there is one to compare.
+
+    PRISM and DRN    the best probability of reaching a label, soon or ever, if the state were
+                     seen, of the model as Storm builds it from the file
+    .POMDP           the return of the uniform policy, of the model as `export_drn` writes it
+
+It needs the extra `storm`. Constants that a file leaves open get the values of `OPEN`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import stormpy
+
+from workbench import evaluate, from_prism, load_drn, load_pomdp, uniform, with_goal
+from workbench.core.errors import WorkbenchError
+from workbench.core.pomdp import POMDP
+from workbench.interop.drn_file import parse_drn
+from workbench.interop.storm import storm_value
+from workbench.optima.best_informed import best_informed
+
+OPEN = {"N": "4", "sl": "0.1", "slippery": "0.1", "K": "4", "T": "3", "p": "0.5"}
+"""What constants that files leave open are here; any other is 2."""
+
+HORIZONS = (5, 20, 60)
+
+NEARLY = 1e-5
+"""Values this close, as a share of their size, agree: Storm iterates to 1e-6."""
+
+SECONDS = 60
+"""For one file."""
+
+_PRISM = re.compile(r"^\s*pomdp\b", re.M)
+
+
+def kind_of(path: Path) -> str | None:
+    """In which language a file holds a POMDP. None where it holds none."""
+    if path.suffix.lower() == ".pomdp":
+        return "POMDP"
+    if path.stat().st_size > 20_000_000 or path.suffix in (".cpp", ".h", ".py", ".md", ".log"):
+        return None
+    text = path.read_text(errors="replace")
+    if "@type: POMDP" in text[:2_000]:
+        return "DRN"
+    return "PRISM" if _PRISM.search(text) else None
+
+
+def open_constants(path: Path) -> str:
+    """The constants that a PRISM file leaves open, with values."""
+    text = re.sub(r"//.*", "", path.read_text(errors="replace"))
+    found = re.findall(r"const\s+(?:(?:int|double|bool)\s+)?(\w+)\s*;", text)
+    return ",".join(f"{name}={OPEN.get(name, '2')}" for name in dict.fromkeys(found))
+
+
+def load(path: Path, kind: str) -> tuple[POMDP, str]:
+    """The task, and the reward model that was taken."""
+    if kind == "POMDP":
+        return load_pomdp(path), ""
+    if kind == "DRN":
+        names = parse_drn(path.stem, path.read_text()).reward_models
+        return load_drn(path, names[0] if len(names) > 1 else None), ""
+    constants = open_constants(path)
+    rewards = re.findall(r'^\s*rewards\s+"(\w+)"', path.read_text(errors="replace"), re.M)
+    return from_prism(path, constants, rewards[0] if len(rewards) > 1 else None), ""
+
+
+def storm_model(path: Path, kind: str) -> Any:
+    """The model as Storm builds it, without us."""
+    if kind == "DRN":
+        return stormpy.build_model_from_drn(str(path))
+    program = stormpy.parse_prism_program(str(path))
+    program, _ = stormpy.instantiate_constants(program, open_constants(path))
+    options = stormpy.BuilderOptions()
+    options.set_build_all_labels()
+    return stormpy.build_model(program, options=options)
+
+
+def compare(P: POMDP, path: Path, kind: str) -> tuple[str, float, float]:
+    """What is compared, our number and Storm's. One that is neither 0 nor 1 tells most."""
+    if kind == "POMDP":
+        if P.gamma == 1 and not len(P.terminal):
+            P = replace(P, gamma=0.95)
+        pi = uniform(P)
+        return "return of the uniform policy", float(evaluate(P, pi).value), storm_value(P, pi)
+    model = storm_model(path, kind)
+    environment = stormpy.Environment()
+    environment.solver().min_max().precision = stormpy.Rational(1e-9)
+    labels = sorted({word for s in P.S for word in getattr(s, "labels", ())} - {"init", "deadlock"})
+    queries = [(f'Pmax=? [F<={n} "{word}"]', word, n) for word in labels for n in HORIZONS]
+    queries += [(f'Pmax=? [F "{word}"]', word, None) for word in labels]
+    for query, word, n in queries:
+        answer = stormpy.model_checking(
+            model,
+            stormpy.parse_properties(query)[0],
+            force_fully_observable=True,
+            environment=environment,
+        )
+        theirs = float(answer.get_value(model.initial_states[0]))
+        if 0 < theirs < 1 or query == queries[-1][0]:
+            return query, float(best_informed(with_goal(P, word, n))), theirs
+    raise WorkbenchError("it has no label to reach")
+
+
+def look(path: Path, kind: str) -> dict[str, object]:
+    """A line about a file."""
+    line: dict[str, object] = {"file": str(path), "kind": kind}
+    signal.alarm(SECONDS)
+    try:
+        P, _ = load(path, kind)
+    except WorkbenchError as error:
+        return line | {"refused": str(error)}
+    line["task"] = repr(P)
+    try:
+        what, ours, theirs = compare(P, path, kind)
+    except (WorkbenchError, RuntimeError) as error:
+        return line | {"not compared": f"{type(error).__name__}: {error}"}
+    same = abs(ours - theirs) <= NEARLY * max(abs(ours), abs(theirs), 1)
+    return line | {"compared": what, "ours": ours, "storm": theirs, "agree": same}
+
+
+def _into(pipe: Any, path: Path, kind: str) -> None:
+    pipe.send(look(path, kind))
+
+
+def looked_at(folders: list[Path]) -> Iterator[dict[str, object]]:
+    """Each file in a process of its own: Storm ends a process that it cannot go on with."""
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        kind = kind_of(path)
+        if kind is None:
+            continue
+        here, there = multiprocessing.Pipe(duplex=False)
+        process = multiprocessing.get_context("fork").Process(
+            target=_into, args=(there, path, kind)
+        )
+        process.start()
+        there.close()
+        try:
+            yield here.recv()
+        except EOFError:
+            why = f"not ended in {SECONDS} s, or by Storm"
+            yield {"file": str(path), "kind": kind, "refused": why}
+        process.join()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--lines", type=Path)
+    given = parser.parse_args()
+    lines = []
+    for line in looked_at(given.folders):
+        lines.append(line)
+        print(json.dumps(line), flush=True)
+    for word in ("task", "refused", "agree"):
+        print(word, sum(bool(line.get(word)) for line in lines))
+
+
+if __name__ == "__main__":
+    main()
