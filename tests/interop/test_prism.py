@@ -67,3 +67,9 @@ def test_what_is_missing_or_unknown_is_named(locks):
     locks.write_text("pomdp nonsense")
     with pytest.raises(ModelError, match=r"Storm does not build locks.prism"):
         from_prism(locks)
+
+
+def test_actions_that_depend_on_what_is_hidden_are_refused(locks):
+    locks.write_text(LOCKS.replace("[b] s=1 ->", "[b] s=1 & lock=0 ->"))
+    with pytest.raises(ModelError, match=r"Storm does not build locks.prism: .*[Oo]bservation"):
+        from_prism(locks, "lucky=0.5")

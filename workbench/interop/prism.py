@@ -65,9 +65,11 @@ def from_prism(
         _check_constants(program, str(given), path.name)
         program, _ = stormpy.instantiate_constants(program, given)
         model = stormpy.build_model[stormpy.Rational](program, options=_options(stormpy))
+        kind = str(model.model_type).rpartition(".")[2].upper()
+        if kind == "POMDP":
+            model = need("stormpy.pomdp", "storm").make_canonic(model)
     except RuntimeError as error:  # what Storm raises for whatever is wrong
         raise ModelError(f"Storm does not build {path.name}: {error}") from None
-    kind = str(model.model_type).rpartition(".")[2].upper()
     if kind not in KINDS:
         raise ModelError(
             f"{path.name} is a model of type {kind}; the workbench reads {', '.join(KINDS)}"
@@ -76,8 +78,6 @@ def from_prism(
         raise TooLarge(
             f"{path.name} has {model.nr_states:,} states; at most {_MOST_STATES:,} are read"
         )
-    if kind == "POMDP":
-        model = need("stormpy.pomdp", "storm").make_canonic(model)
     with tempfile.TemporaryDirectory() as folder:
         listed = Path(folder) / f"{path.stem}.drn"
         need("stormpy.io", "storm").export_to_drn(model, listed)
