@@ -5,8 +5,8 @@ python tests/benchmarks/neighbours.py FOLDER ... [--lines FILE]
 FOLDER is a clone of Storm's, PAYNT's or another repository. A line for each POMDP found: what it
 is here, or the reason why it is refused, and two values where there is one to compare.
 
-    PRISM and DRN    the best probability of reaching a label, soon or ever, if the state were
-                     seen, of the model as Storm builds it from the file
+    PRISM and DRN    the best reward of some steps, or the best probability of reaching a label,
+                     if the state were seen, of the model as Storm builds it from the file
     .POMDP           the return of the uniform policy, of the model as `export_drn` writes it
 
 It needs the extra `storm`. Constants that a file leaves open get the values of `OPEN`.
@@ -18,7 +18,7 @@ import argparse
 import json
 import multiprocessing
 import re
-import signal
+import resource
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,15 @@ from typing import Any
 
 import stormpy
 
-from workbench import evaluate, from_prism, load_drn, load_pomdp, uniform, with_goal
+from workbench import (
+    evaluate,
+    from_prism,
+    load_drn,
+    load_pomdp,
+    uniform,
+    with_goal,
+    with_step_limit,
+)
 from workbench.core.errors import WorkbenchError
 from workbench.core.pomdp import POMDP
 from workbench.interop.drn_file import parse_drn
@@ -42,7 +50,7 @@ NEARLY = 1e-5
 """Values this close, as a share of their size, agree: Storm iterates to 1e-6."""
 
 SECONDS = 60
-"""For one file."""
+"""Of processor time, for one file."""
 
 _PRISM = re.compile(r"^\s*pomdp\b", re.M)
 
@@ -86,6 +94,7 @@ def storm_model(path: Path, kind: str) -> Any:
     program, _ = stormpy.instantiate_constants(program, open_constants(path))
     options = stormpy.BuilderOptions()
     options.set_build_all_labels()
+    options.set_build_all_reward_models()
     return stormpy.build_model(program, options=options)
 
 
@@ -100,9 +109,13 @@ def compare(P: POMDP, path: Path, kind: str) -> tuple[str, float, float]:
     environment = stormpy.Environment()
     environment.solver().min_max().precision = stormpy.Rational(1e-9)
     labels = sorted({word for s in P.S for word in getattr(s, "labels", ())} - {"init", "deadlock"})
-    queries = [(f'Pmax=? [F<={n} "{word}"]', word, n) for word in labels for n in HORIZONS]
-    queries += [(f'Pmax=? [F "{word}"]', word, None) for word in labels]
-    for query, word, n in queries:
+    words: list[tuple[str, Any]] = []
+    if len(model.reward_models) == 1:
+        words += [(f"Rmax=? [C<={n}]", (with_step_limit, n)) for n in HORIZONS]
+    for word in labels:
+        words += [(f'Pmax=? [F<={n} "{word}"]', (with_goal, word, n)) for n in HORIZONS]
+    words += [(f'Pmax=? [F "{word}"]', (with_goal, word)) for word in labels]
+    for query, (change, *by) in words:
         answer = stormpy.model_checking(
             model,
             stormpy.parse_properties(query)[0],
@@ -110,15 +123,15 @@ def compare(P: POMDP, path: Path, kind: str) -> tuple[str, float, float]:
             environment=environment,
         )
         theirs = float(answer.get_value(model.initial_states[0]))
-        if 0 < theirs < 1 or query == queries[-1][0]:
-            return query, float(best_informed(with_goal(P, word, n))), theirs
-    raise WorkbenchError("it has no label to reach")
+        if theirs != round(theirs) or query == words[-1][0]:
+            return query, float(best_informed(change(P, *by))), theirs
+    raise WorkbenchError("it has no label to reach, and not one reward model")
 
 
 def look(path: Path, kind: str) -> dict[str, object]:
     """A line about a file."""
     line: dict[str, object] = {"file": str(path), "kind": kind}
-    signal.alarm(SECONDS)
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     try:
         P, _ = load(path, kind)
     except WorkbenchError as error:
@@ -138,9 +151,14 @@ def _into(pipe: Any, path: Path, kind: str) -> None:
 
 def looked_at(folders: list[Path]) -> Iterator[dict[str, object]]:
     """Each file in a process of its own: Storm ends a process that it cannot go on with."""
+    known: dict[bytes, dict[str, object]] = {}
     for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
         kind = kind_of(path)
         if kind is None:
+            continue
+        text = path.read_bytes()
+        if text in known:
+            yield known[text] | {"file": str(path)}
             continue
         here, there = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.get_context("fork").Process(
@@ -149,11 +167,12 @@ def looked_at(folders: list[Path]) -> Iterator[dict[str, object]]:
         process.start()
         there.close()
         try:
-            yield here.recv()
+            known[text] = here.recv()
         except EOFError:
-            why = f"not ended in {SECONDS} s, or by Storm"
-            yield {"file": str(path), "kind": kind, "refused": why}
+            why = f"not read and compared in {SECONDS} s of processor time"
+            known[text] = {"file": str(path), "kind": kind, "refused": why}
         process.join()
+        yield known[text]
 
 
 def main() -> None:
