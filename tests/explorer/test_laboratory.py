@@ -376,7 +376,7 @@ def test_the_packages_json_is_read_as_the_task_that_it_is(js, task):
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.[Pp]*")), ids=lambda path: path.stem)
 def test_published_files_have_the_packages_values(js, path):
     exported = read(js, path.read_text())
-    P = load_pomdp(path, episodic=False)
+    P = load_pomdp(path)
     js.context.eval(f"P = W.augment(W.decode({json.dumps(exported)}), 'none'); 0")
     script = "W.evaluate(P, W.uniform(P), 'discounted').value"
     try:

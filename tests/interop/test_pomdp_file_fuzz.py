@@ -18,8 +18,8 @@ LIMIT = 3000
 READINGS = st.fixed_dictionaries(
     {
         "exact": st.sampled_from([None, True, False]),
-        "episodic": st.sampled_from([None, True, False]),
-        "first": st.sampled_from(["auto", "start", "uniform", "after 0"]),
+        "goals": st.sampled_from([(), (0,), ((0, 0),), ("s-0",)]),
+        "first": st.sampled_from(["auto", "start"]),
         "tolerance": st.sampled_from([None, 0.5]),
     }
 )

@@ -100,22 +100,6 @@ def test_tiger_is_four_states_that_remember_what_was_heard_and_two_to_start():
     assert P.gamma == Fraction(19, 20)
 
 
-@pytest.mark.parametrize(
-    ("first", "states", "observations", "heard_left"),
-    [
-        ("auto", 6, 3, 0),
-        ("start", 6, 3, 0),
-        ("after listen", 4, 2, Fraction(17, 40)),
-        ("after open-left", 4, 2, Fraction(1, 4)),
-        ("uniform", 4, 2, Fraction(37, 120)),
-    ],
-)
-def test_the_first_observation_is_chosen(first, states, observations, heard_left):
-    P = parse_pomdp(TIGER, exact=True, first=first)
-    assert (len(P.S), len(P.O)) == (states, observations)
-    assert P.mu.get(("tiger-left", "hear-left"), 0) == heard_left
-
-
 def test_without_action_dependence_start_states_show_their_observation_by_default():
     P = parse_pomdp(CORRIDOR, exact=True)
     assert list(P.S) == [0, 1, 2, 3]
@@ -135,7 +119,7 @@ def test_all_the_lines_of_the_corridor_are_heard():
 
 
 def test_the_goal_of_the_corridor_ends_episodes_when_asked():
-    P = parse_pomdp(CORRIDOR, exact=True, episodic=True)
+    P = parse_pomdp(CORRIDOR, exact=True, goals=[3])
     assert set(P.terminal) == {3}
     assert not parse_pomdp(CORRIDOR).terminal
     assert set(parse_pomdp(CORRIDOR, goals=[1, 3]).terminal) == {
@@ -391,15 +375,9 @@ def test_columns_count_from_the_line_as_it_stands_and_long_lines_are_cut():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"first": "after dance"}, "names no action of this file"),
-        (
-            {"first": "none"},
-            "first must be 'auto', 'start', 'uniform' or 'after ACTION', not 'none'",
-        ),
-        ({"episodic": True}, "no state of this file ends an episode"),
+        ({"first": "none"}, "first must be 'auto' or 'start', not 'none'"),
         ({"goals": ["nowhere"]}, "the goal nowhere is neither a state nor a pair"),
         ({"goals": [("tiger-left", "dance")]}, "unknown label 'dance'"),
-        ({"goals": ["tiger-left"], "episodic": False}, "goals are for the episodic reading"),
         ({"tolerance": -1}, r"tolerance must lie in \[0, 1\)"),
     ],
 )
@@ -448,34 +426,30 @@ def test_a_file_of_three_megabytes_with_a_thousand_states_is_read():
 
 
 SIZES = {
-    # states, observations, actions of the continuing reading; goals of the episodic one if any
-    "1d.POMDP": (4, 2, 2, {"goal"}),
-    "4x3.95.POMDP": (11, 6, 4, {"end"}),
-    "bridge-repair.POMDP": (22, 6, 12, None),
-    "cheese.95.POMDP": (11, 7, 4, {10}),
-    "concert.POMDP": (6, 3, 3, None),
-    "ejs1.POMDP": (8, 3, 4, None),
-    "hallway.POMDP": (60, 21, 5, {56, 57, 58, 59}),
-    "heavenhell.POMDP": (21, 12, 4, {20}),
-    "loadunload.pomdp": (10, 3, 2, None),
-    "parr95.95.POMDP": (7, 6, 3, {"minus1", "end"}),
-    "shuttle.95.POMDP": (8, 5, 3, None),
-    "tiger.95.POMDP": (6, 3, 3, None),
-    "tiger.aaai.POMDP": (6, 3, 3, None),
-    "tmaze5.POMDP": (15, 5, 4, {14}),
+    # states, observations, actions; the goals, and which states are terminal with them
+    "1d.POMDP": (4, 2, 2, ["goal"], {"goal"}),
+    "4x3.95.POMDP": (11, 6, 4, [3, 6], {"end"}),
+    "bridge-repair.POMDP": (22, 6, 12, [], set()),
+    "cheese.95.POMDP": (11, 7, 4, [10], {10}),
+    "concert.POMDP": (6, 3, 3, [], set()),
+    "ejs1.POMDP": (8, 3, 4, [], set()),
+    "hallway.POMDP": (60, 21, 5, [56, 57, 58, 59], {56, 57, 58, 59}),
+    "heavenhell.POMDP": (21, 12, 4, [20], {20}),
+    "loadunload.pomdp": (10, 3, 2, [], set()),
+    "parr95.95.POMDP": (7, 6, 3, ["minus1", "plus1"], {"minus1", "end"}),
+    "shuttle.95.POMDP": (8, 5, 3, [], set()),
+    "tiger.95.POMDP": (6, 3, 3, [], set()),
+    "tiger.aaai.POMDP": (6, 3, 3, [], set()),
+    "tmaze5.POMDP": (15, 5, 4, [14], {14}),
 }
 
 
 @pytest.mark.parametrize("file", SIZES)
-def test_real_files_have_their_sizes_in_both_readings(file):
-    states, observations, actions, goals = SIZES[file]
+def test_real_files_have_their_sizes_and_end_at_their_goals(file):
+    states, observations, actions, goals, terminal = SIZES[file]
     P = load_pomdp(DATA / file)
     assert (len(P.S), len(P.O), len(P.A)) == (states, observations, actions)
-    if goals is None:
-        with pytest.raises(PomdpFileError, match="no state of this file ends an episode"):
-            load_pomdp(DATA / file, episodic=True)
-    else:
-        assert set(load_pomdp(DATA / file, episodic=True).terminal) == goals
+    assert set(load_pomdp(DATA / file, goals=goals).terminal) == terminal
     assert load_pomdp(DATA / file, exact=True, tolerance=1e-5).is_exact
 
 

@@ -151,7 +151,7 @@ def test_without_its_notes_a_written_file_is_the_same_process_with_absorbing_end
     plain = "\n".join(
         line for line in pomdp_text(recall4()).splitlines() if not line.startswith("#")
     )
-    P = parse_pomdp(plain, exact=True, episodic=True)
+    P = parse_pomdp(plain, exact=True, goals=[recall4().S.index("end")])
     assert [len(P.S), len(P.terminal)] == [6, 1]
     assert reference.pomdp_process(P, (0, 2)) == {("o", 0, "o", 1, "o", "over"): 1}
 

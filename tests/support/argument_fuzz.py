@@ -142,7 +142,7 @@ def right_calls() -> dict[str, dict[str, Any]]:
         "to_arrays": {"P": P, "sparse": False},
         "random_pomdp": {"seed": 0, "states": 3, "observations": 2, "actions": 2}
         | {"gamma": 0.5, "ending": 0.5, "successors": 2, "emissions": 1, "rewards": (0, 1)},
-        "load_pomdp": {"path": saved, "first": "auto", "episodic": None, "goals": None}
+        "load_pomdp": {"path": saved, "first": "auto", "goals": ()}
         | {"exact": None, "tolerance": None, "max_outcomes": 99},
         "save_pomdp": {"P": P, "path": _folder() / "again.POMDP"},
         "load_controller": {"P": P, "path": kept},

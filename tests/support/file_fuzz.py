@@ -150,8 +150,8 @@ def damaged_cell(data: bytes, rng: random.Random) -> bytes:
 def _pomdp(rng: random.Random) -> None:
     readings: dict[str, list[Any]] = {
         "exact": [None, True, False],
-        "episodic": [None, True, False],
-        "first": ["auto", "start", "uniform", "after 0"],
+        "goals": [(), (0,), ((0, 0),)],
+        "first": ["auto", "start"],
     }
     text = damaged_text(rng.choice(_files()), rng)
     parse_pomdp(

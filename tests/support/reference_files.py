@@ -27,7 +27,6 @@ class DenseFile:
     T: list
     Z: list
     R: list
-    resets: set  # pairs (s, a) whose row was last written `reset`
 
 
 def read(text: str) -> DenseFile:
@@ -51,15 +50,14 @@ def read(text: str) -> DenseFile:
     if "observations" not in head:
         for a, s in itertools.product(range(len(A)), range(len(S))):
             Z[a][s][s] = Fraction(1)
-    resets: set = set()
     for statement in statements:
         if statement[0] == "T":
-            _probabilities(statement[2:], T, A, S, S, mu, resets)
+            _probabilities(statement[2:], T, A, S, S, mu)
         elif statement[0] == "O":
-            _probabilities(statement[2:], Z, A, S, O, mu, set())
+            _probabilities(statement[2:], Z, A, S, O, mu)
         elif statement[0] == "R":
             _rewards(statement[2:], R, A, S, O, sign, "observations" in head)
-    return DenseFile(Fraction(head["discount"][2]), S, A, O, mu, T, Z, R, resets)
+    return DenseFile(Fraction(head["discount"][2]), S, A, O, mu, T, Z, R)
 
 
 def _labels(words):
@@ -100,7 +98,7 @@ def _start(statement, S):
     return [Fraction(int(s in chosen), len(chosen)) for s in range(len(S))]
 
 
-def _probabilities(words, table, A, S, columns, mu, resets):
+def _probabilities(words, table, A, S, columns, mu):
     key, rest = _key_and_rest(words)
     width = len(columns)
     for a in _places(key[0], A):
@@ -117,9 +115,6 @@ def _probabilities(words, table, A, S, columns, mu, resets):
             else:
                 first = s * width if len(key) == 1 else 0
                 table[a][s] = [Fraction(word) for word in rest[first : first + width]]
-            resets.discard((s, a))
-            if rest == ["reset"]:
-                resets.add((s, a))
 
 
 def _rewards(words, R, A, S, O, sign, observed):
@@ -146,22 +141,11 @@ def first_rows(file: DenseFile, first: str):
     """For each start state the distribution of the first observation; None for the observation
     "start"."""
     starts = [s for s, x in enumerate(file.mu) if x]
-    if first == "auto":
-        agree = all(len({tuple(file.Z[a][s]) for a in range(len(file.A))}) == 1 for s in starts)
-        first = "uniform" if agree else "start"
-    if first == "start":
-        return None
-    if first == "uniform":
-        n = len(file.A)
-        return {
-            s: [sum(file.Z[a][s][o] for a in range(n)) / n for o in range(len(file.O))]
-            for s in starts
-        }
-    a = [str(label) for label in file.A].index(first.removeprefix("after "))
-    return {s: file.Z[a][s] for s in starts}
+    agree = all(len({tuple(file.Z[a][s]) for a in range(len(file.A))}) == 1 for s in starts)
+    return {s: file.Z[0][s] for s in starts} if first == "auto" and agree else None
 
 
-def endings(file: DenseFile, goals=None):
+def endings(file: DenseFile, goals):
     """The pairs (s, a) that end an episode and the states that are terminal themselves."""
     nS, nA, nO = range(len(file.S)), range(len(file.A)), range(len(file.O))
 
@@ -176,36 +160,13 @@ def endings(file: DenseFile, goals=None):
         paid = {file.R[a][t][s][o] for a, t in ways for o in nO if file.Z[a][s][o]}
         return len(paid) == 1 and (any(t != s for _, t in ways) or not file.mu[s])
 
-    if goals is None:
-        ends = set(file.resets)
-        for s in nS:
-            rows = {tuple(file.T[a][s]) for a in nA}
-            stays = rows == {tuple(Fraction(int(t == s)) for t in nS)}
-            quiet = silent(s) or not any(pays(s, a) for a in nA)
-            if (stays and quiet) or (len(rows) == 1 and _is_start(file, next(iter(rows)))):
-                ends |= {(s, a) for a in nA}
-    else:
-        ends = {
-            (s, a) for s in nS for a in nA if file.S[s] in goals or (file.S[s], file.A[a]) in goals
-        }
+    ends = {(s, a) for s in nS for a in nA if file.S[s] in goals or (file.S[s], file.A[a]) in goals}
     terminal = {
         s
         for s in nS
         if all((s, a) in ends for a in nA) and (silent(s) or not any(pays(s, a) for a in nA))
     }
     return ends, terminal
-
-
-def _is_start(file: DenseFile, row):
-    if list(row) == file.mu:
-        return True
-    left_out = [s for s, x in enumerate(file.mu) if x and not row[s]]
-    if not left_out or any(
-        tuple(file.T[a][s]) != tuple(row) for s in left_out for a in range(len(file.A))
-    ):
-        return False
-    rest = [Fraction(0) if s in left_out else x for s, x in enumerate(file.mu)]
-    return bool(sum(rest)) and [x / sum(rest) for x in rest] == list(row)
 
 
 def file_process(file: DenseFile, first: str, actions, ends=(), terminal=()):

@@ -1,8 +1,8 @@
 """Cassandra's `.POMDP` files: `load_pomdp` and `save_pomdp`.
 
-`grammar.py` holds the grammar, `compile.py` what a file means in the paper's form and the
-conventions for the first observation, `episodes.py` the episodic reading, `notes.py` what
-`save_pomdp` adds in comments so that nothing is lost.
+`grammar.py` holds the grammar, `compile.py` what a file means in the paper's form, with the first
+observation and the ends of episodes, `notes.py` what `save_pomdp` adds in comments so that nothing
+is lost.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ def load_pomdp(
     path: str | PathLike[str],
     *,
     first: str = "auto",
-    episodic: bool | None = None,
-    goals: Iterable[Label] | None = None,
+    goals: Iterable[Label] = (),
     exact: bool | None = None,
     tolerance: float | None = None,
     max_outcomes: int = MAX_OUTCOMES,
@@ -53,13 +52,10 @@ def load_pomdp(
     path : the file.
     first : the observation before any action, which files do not define. "auto": what the start
         state shows if that does not depend on the action, otherwise as "start"; "start": a separate
-        observation "start", shown by the states (s, "start"); "after ACTION": as if that action had
-        led to the start state; "uniform": as if an action chosen uniformly had.
-    episodic : False reads the file as the continuing task that it is. True ends episodes where the
-        file goes back to the start or stops: at rows written `reset`, at states from which every
-        action leads to the start, and at absorbing states (`workbench.interop.pomdp_file.episodes`
-        has the precise rules). None: as a file written by `save_pomdp` says, and otherwise False.
-    goals : end episodes at these states or pairs (state, action) instead.
+        observation "start", shown by the states (s, "start").
+    goals : states or pairs (state, action) that end an episode. Files are written as continuing
+        tasks: from a goal every action leads back to the start. A file of `save_pomdp` knows its
+        terminal states.
     exact : True reads decimals as rationals; each row must then sum to one exactly. None: as a file
         written by `save_pomdp` says, and otherwise False.
     tolerance : rows whose sum lies this close to one are divided by it; others are refused. Default
@@ -86,8 +82,8 @@ def load_pomdp(
     ... R: look : heads : * : * 1.5''')
     >>> load_pomdp(path)
     POMDP coin: 5 states, 3 observations, 2 actions, 25 outcomes, gamma 0.9
-    >>> load_pomdp(path, first="after look", exact=True).p(("heads", "h"), "look")
-    {(('heads', 'h'), Fraction(3, 2)): Fraction(1, 1)}
+    >>> load_pomdp(path, goals=[("heads", "look")], exact=True).p("heads", "look")
+    {('end', Fraction(3, 2)): Fraction(1, 1)}
 
     See also: `save_pomdp`, `POMDP`, `from_arrays`.
     """
@@ -98,7 +94,6 @@ def load_pomdp(
             data.decode("utf-8", errors="replace"),
             name=path.name,
             first=first,
-            episodic=episodic,
             goals=goals,
             exact=exact,
             tolerance=tolerance,
@@ -119,21 +114,19 @@ def parse_pomdp(
     *,
     name: str = "unnamed",
     first: str = "auto",
-    episodic: bool | None = None,
-    goals: Iterable[Label] | None = None,
+    goals: Iterable[Label] = (),
     exact: bool | None = None,
     tolerance: float | None = None,
     max_outcomes: int = MAX_OUTCOMES,
 ) -> POMDP:
     """The POMDP that the text of a `.POMDP` file describes. The arguments are those of
     `load_pomdp`."""
-    if goals is not None:
-        if episodic is False:
-            raise PomdpFileError("goals are for the episodic reading; leave out episodic=False")
-        goals = (goals,) if isinstance(goals, str) else tuple(goals)
+    if first not in ("auto", "start"):
+        raise PomdpFileError(f"first must be 'auto' or 'start', not {first!r}")
     if tolerance is not None and not 0 <= tolerance < 1:
         raise PomdpFileError(f"tolerance must lie in [0, 1), not {tolerance}")
-    reading = FileReading(first, episodic, goals, tolerance, max_outcomes)
+    goals = (goals,) if isinstance(goals, str) else tuple(goals)
+    reading = FileReading(first, goals, tolerance, max_outcomes)
     source = Source(text, name)
     notes = read_notes(source)
     if exact is None:

@@ -12,44 +12,46 @@ observed. Nothing of this is lost:
   there. Then p((s', o), r | s, a) = T(s' | s, a) O(o | s', a) for r = R(a, s, s', o), and omega(o |
   (s', o)) = 1.
 
-The first observation, before any action, is not defined by a file. `first` chooses it:
+The first observation, before any action, is not defined by a file. With `first="auto"` a start
+state shows it where O gives each start state the same row for every action. Otherwise, and with
+`first="start"`, nothing is known yet: start states s become additional states (s, "start") that
+show the observation "start".
 
-- "auto": where O gives each start state the same row for every action, the start state shows it;
-  otherwise as "start";
-- "start": nothing is known yet. Start states s become additional states (s, "start") that show the
-  observation "start";
-- "after ACTION": as if that action had just led to the start state;
-- "uniform": as if an action chosen uniformly had.
+Goals end episodes: a state that pays nothing more is terminal itself, and another leads, by every
+action or by the named one, to the added terminal state "end". A goal that every action stays in and
+that pays for staying what it pays for entering comes from a line such as `R: * : * : goal : * 1`,
+which means the entering: staying pays nothing more.
 
-Inside, a state of the POMDP is one number, its *code*: s (|O| + 2), plus 0 for (s, "start"), 1 for
-s itself and 2 + o for (s, o). The state "end" that the episodic reading adds is state |S| itself.
+Inside, a state of the POMDP is a pair, its *code*: (s, 0) for (s, "start"), (s, 1) for s itself,
+(s, 2 + o) for (s, o). The state "end" is (|S|, 1).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.core.numbers import Numbers
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.core.rows import add_groups, own_rows, pick_rows, point_rows
+from workbench.core.rows import point_rows
 from workbench.core.space import Label, Space
-from workbench.interop.pomdp_file.episodes import detected, named, stays_for_the_same
 from workbench.interop.pomdp_file.grammar import Names, Record
 from workbench.interop.pomdp_file.notes import Notes
-from workbench.interop.pomdp_file.source import PomdpFileError, Source, Values, full
+from workbench.interop.pomdp_file.source import PomdpFileError, Source, Value
 from workbench.interop.pomdp_file.tables import (
-    Flags,
-    Ints,
-    Rows,
+    ROUNDING,
+    RewardTable,
     TooMany,
-    distinct,
-    tables_of,
+    read_table,
+    scaled,
     within,
 )
+from workbench.text import show
 
 _START, _PLAIN, _SHOWN = 0, 1, 2
 
@@ -57,14 +59,17 @@ START = "start"
 """The observation of start states that show nothing; a word of the format, so that no file has it
 for a name."""
 
+Code = tuple[int, int]
+Outcomes = dict[tuple[Code, Value], Value]
+"""{(state, reward): probability}."""
+
 
 @dataclass(frozen=True)
 class FileReading:
     """How a file is to be read: the arguments of `load_pomdp`."""
 
     first: str
-    episodic: bool | None
-    goals: tuple[Label, ...] | None
+    goals: tuple[Label, ...]
     tolerance: float | None
     max_outcomes: int
 
@@ -87,26 +92,20 @@ def compile_record(
         raise PomdpFileError(str(wrong), source.name) from wrong
 
 
-@dataclass(frozen=True)
-class _Outcomes:
-    """What rows lead to: the code of a state with a reward."""
-
-    row: Ints
-    code: Ints
-    prob: Values
-    r: Values
-
-    def take(self, order: Ints) -> _Outcomes:
-        return _Outcomes(self.row[order], self.code[order], self.prob[order], self.r[order])
-
-
 class _Compiler:
     def __init__(self, record: Record, notes: Notes, source: Source, reading: FileReading):
-        self.notes, self.source, self.reading = notes, source, reading
-        self.limit, self.exact, self.gamma = reading.max_outcomes, record.exact, record.gamma
-        tables = tables_of(record, source, reading.tolerance, self.limit)
-        self.T, self.O, self.R, self.mu = tables.T, tables.O, tables.R, tables.mu
-        self.resets = tables.resets
+        self.notes, self.source, self.limit = notes, source, reading.max_outcomes
+        self.gamma = record.gamma
+        tolerance = reading.tolerance
+        if tolerance is None:
+            tolerance = 0.0 if record.exact else ROUNDING
+        at, weights = record.start
+        start = {s: x for s, x in enumerate(weights) if x}
+        self.mu = scaled(start, source, at, "start", tolerance)
+        self.T = read_table(record, "T", source, tolerance, self.limit)
+        self.O = read_table(record, "O", source, tolerance, self.limit)
+        self.R = RewardTable(record)
+        self.one = self.R.zero + 1
         self.states = self._labels("states", record.states)
         self.actions = self._labels("actions", record.actions)
         # an MDP has one space for both, so that labels of states are labels of observations
@@ -116,7 +115,15 @@ class _Compiler:
             else self._labels("observations", record.observations)
         )
         self.nS, self.nA, self.nO = map(len, (self.states, self.actions, self.observations))
-        self.support = np.flatnonzero(self.mu.astype(bool))
+        # the state that each state is a copy of according to the notes, or itself
+        kept = self.nS - len(notes.copies)
+        self.owner = [*range(kept), *notes.copies]
+        if kept < 1 or any(s >= kept for s in notes.copies):
+            raise self._wrong_copies("the last states must be copies of earlier ones")
+        self.ends, self.terminal = self._endings(reading.goals)
+        self.with_start = reading.first == "start" or any(
+            self._shown(s, a) != self._shown(s, 0) for s in self.mu for a in range(1, self.nA)
+        )
 
     def _labels(self, kind: str, names: Names) -> Space:
         """The labels of the file, or those of its notes. Copies have no label of their own."""
@@ -133,275 +140,218 @@ class _Compiler:
             )
         return Space(labels)
 
-    def _code(self, s: int | Ints, kind: int | Ints) -> Any:
-        return s * (self.nO + _SHOWN) + kind
+    def _wrong_copies(self, why: str) -> PomdpFileError:
+        return self.source.fault_at_line(
+            self.notes.lines["copies"], f"the note copies does not fit this file: {why}"
+        )
+
+    # ------------------------------------------------------------------ the tables
+
+    def _moves(self, s: int, a: int) -> dict[int, Value]:
+        return self.T[s * self.nA + a]
+
+    def _shown(self, s: int, a: int) -> dict[int, Value]:
+        """What is observed on entering s by a."""
+        return self.O[s * self.nA + a]
+
+    def _paid(self, s: int, a: int, s_next: int) -> set[Value]:
+        """The rewards of a move, one for each observation that it depends on."""
+        seen: Iterable[int] = self._shown(s_next, a) if self.R.reads_observation else (0,)
+        return {self.R(a, s, s_next, o) for o in seen}
+
+    # ------------------------------------------------------------------ the ends of episodes
+
+    def _endings(self, goals: tuple[Label, ...]) -> tuple[set[Code], set[int]]:
+        """The pairs (s, a) that end an episode, and the states that are terminal themselves."""
+        ends = {pair for goal in goals for pair in self._pairs(goal)}
+        if not goals:
+            for s in self.notes.terminal:
+                if s >= self.nS:
+                    raise self.source.fault_at_line(
+                        self.notes.lines["terminal"], f"there is no state number {s}"
+                    )
+            return set(), set(self.notes.terminal)
+        # A state that still pays must be acted in once more before the end.
+        silent = {
+            s
+            for s in {s for s, _ in ends}
+            if all((s, a) in ends for a in range(self.nA))
+            and (self._stays_for_the_same(s) or not any(self._pays(s, a) for a in range(self.nA)))
+        }
+        return ends, silent
+
+    def _pairs(self, goal: Label) -> list[Code]:
+        """What a goal names: a state, or a pair (state, action)."""
+        S, A = self.states, self.actions
+        try:
+            if goal not in S and isinstance(goal, tuple) and len(goal) == 2:
+                return [(S.index(goal[0]), A.index(goal[1]))]
+            return [(S.index(goal), a) for a in range(self.nA)]
+        except UnknownLabel as unknown:
+            raise PomdpFileError(
+                f"the goal {show(goal)} is neither a state nor a pair (state, action): {unknown}"
+            ) from None
+
+    def _pays(self, s: int, a: int) -> bool:
+        return any(any(self._paid(s, a, s_next)) for s_next in self._moves(s, a))
+
+    def _stays_for_the_same(self, goal: int) -> bool:
+        """Whether every action stays in a state, and staying pays what entering it pays. A start
+        state that nothing else leads to is never entered."""
+        if any(list(self._moves(goal, a)) != [goal] for a in range(self.nA)):
+            return False
+        ways = [(s, a) for s in range(self.nS) for a in range(self.nA) if goal in self._moves(s, a)]
+        paid = set().union(*(self._paid(s, a, goal) for s, a in ways))
+        return len(paid) == 1 and (goal not in self.mu or any(s != goal for s, _ in ways))
+
+    # ------------------------------------------------------------------ the states
 
     def pomdp(self, name: str) -> POMDP:
-        row, s_next, nA = self.T.row, self.T.column, self.nA
-        r, varies, pays = self._rewards(row, s_next)
-        # An absorbing state that pays for staying what it pays for entering comes from a line
-        # such as `R: * : * : goal`, which means the entering: it counts as paying nothing more.
-        pays &= ~np.repeat(stays_for_the_same(self.T, r, varies, self.mu.astype(bool), nA), nA)
-        ends, terminal = self._ends(pays)
-        # Rows that end an episode lead to the added terminal state and nowhere else, so what
-        # the file says about where they lead must not split states or count as entering them.
-        ended = ends & ~np.repeat(terminal, nA)
-        live = np.flatnonzero(~ends[row] & ~np.repeat(terminal, nA)[row])
-        first = self._first_rows()
-        entered = distinct(s_next[live] * nA + row[live] % nA)
-        shown = entered if first is None else distinct(np.append(entered, first.row))
-        split = self._split(shown, s_next[live[varies[live]]], first)
-        outcomes = self._merge_copies(self._outcomes(live, r, split, ended), shown, split, terminal)
-        starts, mu = self._starts(first, split)
-        plain = ~split
-        if first is None:
-            # a start state that is never entered again is there only as its copy (s, "start")
-            plain[self.support] &= np.isin(self.support, entered // nA)
-        codes = distinct(
-            np.concatenate(
-                (
-                    self._code(self._owner()[np.flatnonzero(plain)], _PLAIN),
-                    outcomes.code,
-                    starts,
-                )
-            )
-        )
-        return self._assemble(name, codes, outcomes, shown, (starts, mu), terminal, first is None)
+        shown, split = self._entered()
+        outcomes = self._outcomes(split)
+        self._check_copies(outcomes, shown, split)
+        starts: dict[Code, Value] = {}
+        for s, x in self.mu.items():
+            kinds = {_START if self.with_start else _PLAIN: self.one}
+            if split[s] and not self.with_start:
+                kinds = {_SHOWN + o: y for o, y in self._shown(s, 0).items()}
+            for kind, y in kinds.items():
+                code = self.owner[s], kind
+                starts[code] = starts.get(code, 0 * x) + x * y
+        codes = {code for row in outcomes.values() for code, _ in row} | set(starts)
+        codes |= {
+            (self.owner[s], _PLAIN)
+            for s in range(self.nS)
+            # a start state that is never entered is there only as (s, "start")
+            if not split[s] and not (self.with_start and s in self.mu and s not in shown)
+        }
+        return self._assemble(name, sorted(codes), outcomes, shown, starts)
 
-    # ------------------------------------------------------------------ rewards and episodes
+    def _entered(self) -> tuple[dict[int, tuple[int, int]], list[bool]]:
+        """What the states that are entered show, and which states are split.
 
-    def _rewards(self, row: Ints, s_next: Ints) -> tuple[Values, Flags, Flags]:
-        """For each entry of T its reward, whether that depends on the observation, and which rows
-        pay anything."""
-        a, s = row % self.nA, row // self.nA
-        r = full(len(row), 0, self.exact)
-        varies, pays = np.zeros(len(row), dtype=bool), np.zeros(self.nS * self.nA, dtype=bool)
-        # Only where some line names an observation need the reward be looked up for each of
-        # them: on the large files that is a small part.
-        named = self.R.names_observation(a, s, s_next)
-        plain, asked = np.flatnonzero(~named), np.flatnonzero(named)
-        r[plain] = self.R(a[plain], s[plain], s_next[plain], np.zeros_like(plain))
-        places, which = self.O.gather(s_next[asked] * self.nA + a[asked], self.limit)
-        k = asked[which]
-        each = self.R(a[k], s[k], s_next[k], self.O.column[places])
-        # Where a reward depends on the observation one of its values is kept; `varies` says
-        # that it must not be used, and the state is split.
-        r[k] = each
-        varies[k[(each != r[k]).astype(bool)]] = True
-        pays[row[k[each.astype(bool)]]] = True
-        pays[row[plain[r[plain].astype(bool)]]] = True
-        return r, varies, pays
+        What a state shows is told by a pair (s', a), the row of O. It is split if a reward depends
+        on the observation, or if two ways to enter it show different things.
+        """
+        shown: dict[int, tuple[int, int]] = {}
+        split = [False] * self.nS
+        if not self.with_start:
+            shown = {s: (s, 0) for s in self.mu}
+        for s in range(self.nS):
+            for a in range(self.nA):
+                # a row that ends an episode enters nothing, so it must not split states
+                if s in self.terminal or (s, a) in self.ends:
+                    continue
+                for s_next in self._moves(s, a):
+                    known = self._shown(*shown.setdefault(s_next, (s_next, a)))
+                    here = self._shown(s_next, a)
+                    if (known is not here and known != here) or len(self._paid(s, a, s_next)) > 1:
+                        split[s_next] = True
+        return shown, split
 
-    def _ends(self, pays: Flags) -> tuple[Flags, Flags]:
-        """The rows that end an episode, and the states that are terminal themselves."""
-        if self.reading.goals is not None:
-            ends = named(self.reading.goals, self.states, self.actions)
-        elif self.reading.episodic:
-            ends = detected(self.T, self.resets, pays, self.mu.astype(np.float64), self.nA)
-            if not ends.any():
-                raise PomdpFileError(
-                    "no state of this file ends an episode: none is absorbing or leads to the "
-                    "start under every action and no row is `reset`. Name some: goals=[state, ...] "
-                    "or goals=[(state, action), ...]",
-                    self.source.name,
-                )
-        else:
-            terminal = np.zeros(self.nS, dtype=bool)
-            if self.reading.episodic is None:
-                for s in self.notes.terminal:
-                    if s >= self.nS:
-                        raise self.source.fault_at_line(
-                            self.notes.lines["terminal"], f"there is no state number {s}"
+    def _outcomes(self, split: list[bool]) -> dict[Code, Outcomes]:
+        """What each pair (s, a) leads to, with ways into a copy as ways into its state.
+
+        States that are split come once for each observation.
+        """
+        found: dict[Code, Outcomes] = {}
+        count = 0
+        for s in range(self.nS):
+            for a in range(self.nA):
+                if s in self.terminal:
+                    continue
+                ends, row = (s, a) in self.ends, Outcomes()
+                for s_next, x in self._moves(s, a).items():
+                    parts: Iterable[tuple[Code, Value, Value]]
+                    if ends or split[s_next]:
+                        parts = (
+                            (
+                                (self.nS, _PLAIN) if ends else (self.owner[s_next], _SHOWN + o),
+                                self.R(a, s, s_next, o),
+                                x * y,
+                            )
+                            for o, y in self._shown(s_next, a).items()
                         )
-                    terminal[s] = True
-            return np.zeros(self.nS * self.nA, dtype=bool), terminal
-        # A state whose rows all end without paying is terminal itself; one that still pays
-        # must be acted in once more before the end.
-        silent: Flags = (ends & ~pays).reshape(self.nS, self.nA)
-        return ends, np.asarray(silent.all(axis=1))
+                    else:
+                        (r,) = self._paid(s, a, s_next)
+                        parts = [((self.owner[s_next], _PLAIN), r, x)]
+                    for code, r, prob in parts:
+                        row[code, r] = row.get((code, r), 0 * prob) + prob
+                if ends and len(row) == 1:  # whatever the rounding of a sum, it is sure
+                    row = dict.fromkeys(row, self.one)
+                count += len(row)
+                within(count, self.limit)
+                found[s, a] = row
+        return found
 
-    # ------------------------------------------------------------------ observations
-
-    def _first_rows(self) -> _First | None:
-        """The rows of O that start states show first, or None when the first observation is
-        "start"."""
-        first, rows = self.reading.first, self.support * self.nA
-        none_mixed = np.zeros(len(rows), dtype=bool)
-        if first.startswith("after "):
-            wanted = {str(label): i for i, label in enumerate(self.actions)}
-            if first[6:] not in wanted:
-                raise PomdpFileError(
-                    f"first={first!r} names no action of this file; it has {self.actions}",
-                    self.source.name,
+    def _check_copies(
+        self,
+        outcomes: dict[Code, Outcomes],
+        shown: dict[int, tuple[int, int]],
+        split: list[bool],
+    ) -> None:
+        """A note is a claim about the file, which others may have edited since."""
+        for i, s in enumerate(self.owner):
+            alike = (
+                split[i] == split[s]
+                and (i in self.terminal) == (s in self.terminal)
+                and (split[i] or self._emission(i, shown) == self._emission(s, shown))
+                and all(outcomes.get((i, a)) == outcomes.get((s, a)) for a in range(self.nA))
+            )
+            if not alike:
+                raise self._wrong_copies(
+                    f"state number {i} differs from state number {s} in more than the reward of "
+                    "entering it"
                 )
-            return _First(rows + wanted[first[6:]], none_mixed)
-        if first == "start":
-            return None
-        if first not in ("auto", "uniform"):
-            raise PomdpFileError(
-                f"first must be 'auto', 'start', 'uniform' or 'after ACTION', not {first!r}"
-            )
-        mixed = ~self.O.same_for_all_actions(self.nA)[self.support]
-        # Some start state shows different things after different actions: a file does not say
-        # which action came before the first one.
-        if first == "auto" and mixed.any():
-            return None
-        return _First(rows, mixed)
 
-    def _split(self, shown: Ints, varying: Ints, first: _First | None) -> Flags:
-        """The states that become (s, o): a reward depends on o, or two ways to enter them show
-        different things."""
-        state = shown // self.nA
-        # `shown` is sorted by state, so this is the first way to enter each state; the state
-        # stays whole only if every other way shows the same.
-        reference = shown[np.searchsorted(state, state)]
-        split = np.zeros(self.nS, dtype=bool)
-        split[state[~self.O.same(shown, reference)]] = True
-        split[varying] = True
-        if first is not None:
-            split[self.support[first.mixed]] = True
-        return split
-
-    def _outcomes(self, live: Ints, r: Values, split: Flags, ended: Flags) -> _Outcomes:
-        """The entries of T as outcomes. Those that lead to split states come once for each
-        observation, and those that end an episode once for each reward."""
-        T, O, nA = self.T, self.O, self.nA
-        row, s_next = T.row, T.column
-        whole, parted = live[~split[s_next[live]]], live[split[s_next[live]]]
-        last = np.flatnonzero(ended[row])
-        asked = np.concatenate((parted, last))
-        places, which = O.gather(s_next[asked] * nA + row[asked] % nA, self.limit - len(whole))
-        k, o = asked[which], O.column[places]
-        goes_on = which < len(parted)
-        code = np.where(goes_on, self._code(s_next[k], _SHOWN + o), self._code(self.nS, _PLAIN))
-        prob = T.value[k] * O.value[places]
-        reward = self.R(row[k] % nA, row[k] // nA, s_next[k], o)
-        found = _Outcomes(row[k], code, prob, reward)
-        parts = (
-            _Outcomes(row[whole], self._code(s_next[whole], _PLAIN), T.value[whole], r[whole]),
-            found.take(np.flatnonzero(goes_on)),
-            _add_equal(found.take(np.flatnonzero(~goes_on))),
-        )
-        return _Outcomes(
-            *(
-                np.concatenate([getattr(part, column) for part in parts])
-                for column in ("row", "code", "prob", "r")
-            )
-        )
-
-    def _starts(self, first: _First | None, split: Flags) -> tuple[Ints, Values]:
-        """The codes that it can start in, and their probabilities."""
-        owner = self._owner()[self.support]
-        if first is None:
-            return self._code(owner, _START), self.mu[self.support]
-        whole, parted = np.flatnonzero(~split[self.support]), np.flatnonzero(split[self.support])
-        # after an action chosen uniformly, what any of the |A| rows of O shows may come first
-        count = np.where(first.mixed[parted], self.nA, 1)
-        ptr = point_rows(count)
-        k = own_rows(ptr)
-        rows = first.row[parted][k] + np.arange(ptr[-1]) - ptr[k]
-        places, which = self.O.gather(rows, self.limit)
-        k = k[which]
-        shown, group = np.unique(parted[k] * self.nO + self.O.column[places], return_inverse=True)
-        nothing = full(len(shown), 0, self.exact)
-        chance = add_groups(group, self.O.value[places] / count[k], nothing)
-        i, o = np.divmod(shown, self.nO)
-        return (
-            np.concatenate((self._code(owner[whole], _PLAIN), self._code(owner[i], _SHOWN + o))),
-            np.concatenate((self.mu[self.support[whole]], self.mu[self.support[i]] * chance)),
-        )
-
-    # ------------------------------------------------------------------ copies of states
-
-    def _owner(self) -> Ints:
-        """For each state, and the end, the state that it is a copy of according to the notes, or
-        itself."""
-        kept = self.nS - len(self.notes.copies)
-        return np.concatenate(
-            (np.arange(kept), np.array([*self.notes.copies, self.nS], dtype=np.int64))
-        )
-
-    def _merge_copies(
-        self, outcomes: _Outcomes, shown: Ints, split: Flags, terminal: Flags
-    ) -> _Outcomes:
-        """The outcomes in the order of their rows, with ways into a copy as ways into its state."""
-        copies, nA = np.array(self.notes.copies, dtype=np.int64), self.nA
-        kept = self.nS - len(copies)
-
-        def wrong(why: str) -> PomdpFileError:
-            return self.source.fault_at_line(
-                self.notes.lines["copies"], f"the note copies does not fit this file: {why}"
-            )
-
-        if kept < 1 or (copies >= kept).any():
-            raise wrong("the last states must be copies of earlier ones")
-        s, kind = np.divmod(outcomes.code, self.nO + _SHOWN)
-        outcomes = replace(outcomes, code=self._code(self._owner()[s], kind))
-        outcomes = outcomes.take(np.lexsort((outcomes.code, outcomes.row)))
-        ptr = point_rows(np.bincount(outcomes.row, minlength=self.nS * nA))
-        actions = np.arange(nA)
-        rows, others = (
-            (states[:, None] * nA + actions).ravel()
-            for states in (np.arange(kept, self.nS), copies)
-        )
-        same = Rows(ptr, outcomes.code, outcomes.prob).same(rows, others)
-        same &= Rows(ptr, outcomes.code, outcomes.r).same(rows, others)
-        alike = same.reshape(-1, nA).all(axis=1)
-        alike &= (split[kept:] == split[copies]) & (terminal[kept:] == terminal[copies])
-        reference = self._reference(shown)
-        alike &= split[kept:] | self.O.same(reference[kept:], reference[copies])
-        # a note is a claim about the file, which others may have edited since
-        for i in np.flatnonzero(~alike)[:1].tolist():
-            raise wrong(
-                f"state number {kept + i} differs from state number {copies[i]} in more than the "
-                "reward of entering it"
-            )
-        return outcomes
+    def _emission(self, s: int, shown: dict[int, tuple[int, int]]) -> dict[int, Value]:
+        """What a state shows that is not split."""
+        return self._shown(*shown.get(s, (s, 0)))
 
     # ------------------------------------------------------------------ the POMDP
-
-    def _reference(self, shown: Ints) -> Ints:
-        """For each state the row of O that it shows while it is one state."""
-        reference = np.arange(self.nS) * self.nA
-        reference[shown // self.nA] = shown
-        return reference
 
     def _assemble(
         self,
         name: str,
-        codes: Ints,
-        outcomes: _Outcomes,
-        shown: Ints,
-        starts: tuple[Ints, Values],
-        terminal: Flags,
-        with_start: bool,
+        codes: list[Code],
+        outcomes: dict[Code, Outcomes],
+        shown: dict[int, tuple[int, int]],
+        starts: dict[Code, Value],
     ) -> POMDP:
         """The POMDP whose states have these codes, ascending."""
-        nA, base = self.nA, self.nO + _SHOWN
-        owner, kind = np.divmod(codes, base)
-        with_end = bool(owner[-1] == self.nS)
-        ptr = point_rows(np.bincount(outcomes.row, minlength=(self.nS + 1) * nA))
-        rows = (owner[:, None] * nA + np.arange(nA)).ravel()
-        # copies share the rows of their state, which multiplies them: count before they are written
-        within(int((ptr[rows + 1] - ptr[rows]).sum()), self.limit)
-        row_ptr, entries = pick_rows(ptr, rows)
-        target = np.searchsorted(codes, outcomes.code)[entries].astype(np.int32)
+        end = self.nS, _PLAIN
         states = [*self.states, _fresh("end", self.states)]
         shows = [START, "", *self.observations]
-        S = Space(
-            states[s] if k == _PLAIN else (states[s], shows[k])
-            for s, k in zip(owner.tolist(), kind.tolist(), strict=True)
-        )
+        S = Space(states[s] if k == _PLAIN else (states[s], shows[k]) for s, k in codes)
         O = Space(
             [
                 *self.observations,
-                *([START] if with_start else []),
-                *([_fresh("end", self.observations)] if with_end else []),
+                *([START] if self.with_start else []),
+                *([_fresh("end", self.observations)] if end in codes[-1:] else []),
             ]
         )
-        omega = self._emissions(owner, kind, self._reference(shown), len(O) - 1)
-        at = np.searchsorted(codes, starts[0])
-        mu = add_groups(at, starts[1], full(len(codes), 0, self.exact))
+        place = {code: i for i, code in enumerate(codes)}
+        rows = [
+            sorted(
+                ((place[code], r, x) for (code, r), x in outcomes.get((s, a), {}).items()),
+                key=itemgetter(0),
+            )
+            for s, _ in codes
+            for a in range(self.nA)
+        ]
+        # split states share the rows of their state, which multiplies them
+        within(sum(map(len, rows)), self.limit)
+        terminal = {*self.terminal, self.nS}
+        emissions = []
+        for s, kind in codes:
+            if (s, kind) == end:
+                emissions.append({len(O) - 1: self.one})
+            elif kind == _PLAIN:
+                emissions.append(self._emission(s, shown))
+            else:
+                emissions.append({self.nO if kind == _START else kind - _SHOWN: self.one})
+        p = [outcome for row in rows for outcome in row]
+        omega = [(o, x) for row in emissions for o, x in sorted(row.items())]
         return POMDP(
             name=name,
             S=S,
@@ -410,52 +360,26 @@ class _Compiler:
             p=Transitions(
                 S,
                 self.actions,
-                row_ptr,
-                target,
-                Numbers.of(outcomes.r[entries]),
-                Numbers.of(outcomes.prob[entries]),
+                _pointers(rows),
+                np.array([k for k, _, _ in p], dtype=np.int32),
+                Numbers.of([r for _, r, _ in p]),
+                Numbers.of([x for _, _, x in p]),
             ),
             omega=Emissions(
-                S, O, omega.ptr, omega.column.astype(np.int32), Numbers.of(omega.value)
+                S,
+                O,
+                _pointers(emissions),
+                np.array([o for o, _ in omega], dtype=np.int32),
+                Numbers.of([x for _, x in omega]),
             ),
             gamma=self.gamma,
-            mu=Distribution(S, Numbers.of(mu)),
-            terminal=StateSet(S, np.append(terminal, True)[owner]),
+            mu=Distribution(S, Numbers.of([starts.get(code, 0 * self.one) for code in codes])),
+            terminal=StateSet(S, np.array([s in terminal for s, _ in codes])),
         )
 
-    def _emissions(self, owner: Ints, kind: Ints, reference: Ints, end: int) -> Rows:
-        """omega(o | s): the file's row for a state of the file, one observation for the others."""
-        is_end = owner == self.nS
-        plain = np.flatnonzero((kind == _PLAIN) & ~is_end)
-        fixed = np.flatnonzero((kind != _PLAIN) | is_end)
-        places, which = self.O.gather(reference[owner[plain]], self.limit)
-        shows = np.where(is_end, end, np.where(kind == _START, self.nO, kind - _SHOWN))[fixed]
-        state = np.concatenate((plain[which], fixed))
-        column = np.concatenate((self.O.column[places], shows))
-        value = np.concatenate((self.O.value[places], full(len(fixed), 1, self.exact)))
-        order = np.lexsort((column, state))
-        ptr = point_rows(np.bincount(state, minlength=len(owner)))
-        return Rows(ptr, column[order], value[order])
 
-
-@dataclass(frozen=True)
-class _First:
-    """The row of O that each start state shows first. Where `mixed`, it is that row or one of the
-    other actions', all with the same probability."""
-
-    row: Ints
-    mixed: Flags
-
-
-def _add_equal(found: _Outcomes) -> _Outcomes:
-    """Outcomes with the same row and reward as one. A row with one outcome leads there surely."""
-    rewards, code = np.unique(found.r, return_inverse=True)
-    key = found.row * max(len(rewards), 1) + code
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    merged = found.take(first)
-    total = add_groups(group, found.prob, merged.prob * 0)
-    _, where, count = np.unique(merged.row, return_inverse=True, return_counts=True)
-    return replace(merged, prob=np.where(count[where] == 1, total * 0 + 1, total))
+def _pointers(rows: Sequence[Sized]) -> NDArray[np.int64]:
+    return point_rows(np.array([len(row) for row in rows]))
 
 
 def _fresh(label: str, space: Space) -> str:

@@ -25,17 +25,14 @@ anywhere after `states`. A file without `observations` is an MDP: R then ends at
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
-from workbench.interop.pomdp_file.source import NAME, NotANumber, Source, Spelled, Value, Values
-from workbench.interop.pomdp_file.source import values as array_of
+from workbench.interop.pomdp_file.source import NAME, NotANumber, Source, Spelled, Value
 
 EVERY = -1
 """The wildcard `*`."""
@@ -96,49 +93,20 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Block:
-    """A line for T or O that fills whole rows.
+class Line:
+    """A line for T or O.
 
-    kind : "row" with one number for each column as content; "matrix" with |S| such rows;
-        "constant" with the one number; "uniform", "identity" or "reset".
-    at : the number of its first token, which orders the lines and leads errors back to the text.
+    a, s, column : numbers, or `EVERY`. The column is None where the line fills whole rows.
+    content : the one number; for whole rows the numbers of one row, or of |S| rows one after the
+        other, or "uniform", "identity" or "reset".
+    at : the number of its first token, which leads errors back to the text.
     """
 
-    kind: str
     at: int
-    content: Any = None
-
-
-class TableLines:
-    """The lines for T (columns: states) or O (columns: observations).
-
-    Attributes
-    ----------
-    blocks : lines for whole rows, in their order.
-    last : `last[s, a]` is the number of the last block written for exactly this pair, with the
-        wildcards in an additional last row and column; -1 where there is none.
-    entries : {(a, s, column): (at, value)} of the lines for single entries, the last for each.
-    """
-
-    def __init__(self, letter: str, nS: int, nA: int, columns: Names):
-        self.letter, self.columns = letter, columns
-        self.blocks: list[Block] = []
-        self.last: NDArray[np.int64] = np.full((nS + 1, nA + 1), -1)
-        self.entries: dict[tuple[int, int, int], tuple[int, Value]] = {}
-
-    def add(self, a: int, s: int, block: Block) -> None:
-        self.last[s, a] = len(self.blocks)  # EVERY is -1: the additional row or column
-        self.blocks.append(block)
-
-
-@dataclass
-class Start:
-    """The line for the start: which states it names (None: all), or a probability for each
-    state."""
-
-    at: int
-    states: NDArray[np.int64] | None = None
-    vector: Values | None = None
+    a: int
+    s: int
+    column: int | None
+    content: str | list[Value]
 
 
 @dataclass
@@ -146,7 +114,8 @@ class Record:
     """What a file says, before it means anything.
 
     `O` and `observations` are None when it declares none: the state itself is then observed. `R` is
-    {(a, s, s', o): (at, value)}, `EVERY` in any of the four, the last line for each.
+    {(a, s, s', o): (at, value)}, `EVERY` in any of the four, the last line for each. `start` has
+    the token of its line, and a weight for each state.
     """
 
     gamma: Value
@@ -154,10 +123,10 @@ class Record:
     states: Names
     actions: Names
     observations: Names | None
-    T: TableLines
-    O: TableLines | None
+    T: list[Line]
+    O: list[Line] | None
     R: dict[tuple[int, ...], tuple[int, Value]]
-    start: Start
+    start: tuple[int, list[Value]]
     exact: bool
 
 
@@ -185,13 +154,14 @@ class _Parser:
         self.end = len(source.tokens)
         self.i = 0
         self.spelled = Spelled(exact, spellings if exact else None)
+        self.one: Value = Fraction(1) if exact else 1.0
         self.probable: set[str] = set()
         self.seen: dict[str, int] = {}
         self.gamma: Value = 0.0
         self.cost = False
         self.names: dict[str, Names] = {}
-        self.start: Start | None = None
-        self.tables: dict[str, TableLines] = {}
+        self.start: tuple[int, list[Value]] | None = None
+        self.tables: dict[str, list[Line]] = {}
         self.R: dict[tuple[int, ...], tuple[int, Value]] = {}
 
     def file(self) -> Record:
@@ -238,7 +208,7 @@ class _Parser:
             T=self.tables["T"],
             O=self.tables.get("O"),
             R=self.R,
-            start=self.start or Start(at=self.end),
+            start=self.start or (self.end, self._even(range(len(self.names["states"])))),
             exact=self.exact,
         )
 
@@ -284,14 +254,14 @@ class _Parser:
         self.i += 1
         return value
 
-    def _numbers(self, shape: tuple[int, ...], what: str, hint: str = "") -> Values:
+    def _numbers(self, shape: tuple[int, ...], what: str, hint: str = "") -> list[Value]:
         """As many numbers as a table of this shape has, and not one more."""
-        count, first = int(np.prod(shape, dtype=object)), self.i
+        count, first = math.prod(shape), self.i
         wanted = self.tokens[first : min(first + count, self.end)]
         try:
-            found = array_of(map(self.spelled.__getitem__, wanted), len(wanted), self.exact)
+            found = [self.spelled[token] for token in wanted]
         except NotANumber:
-            found = array_of((), 0, self.exact)
+            found = []
         if len(found) < count:
             self._complain(wanted, shape, f"the {count:,} numbers for this {what}{hint}")
         self.i = first + count
@@ -400,10 +370,12 @@ class _Parser:
         if (word := self.tokens[self.i]) in ("include", "exclude"):
             self.i += 1
             self._colon()
-            chosen = self._some_states(states, star=True) == (word == "include")
-            if not chosen.any():
+            chosen = self._some_states(states, star=True)
+            if word == "exclude":
+                chosen = set(range(len(states))) - chosen
+            if not chosen:
                 raise self.source.fault(at, "no state is left to start in")
-            self.start = Start(at, states=np.flatnonzero(chosen))
+            self.start = at, self._even(chosen)
             return
         self._colon()
         first = self.i
@@ -411,20 +383,27 @@ class _Parser:
         single = not self._at_number(1) and (len(states) > 1 or self.tokens[first] == "0")
         if self.tokens[first] == "uniform":
             self.i += 1
-            self.start = Start(at)
+            self.start = at, self._even(range(len(states)))
         elif self._at_number() and not single:
-            self.start = Start(at, vector=self._numbers((len(states),), "start"))
+            self.start = at, self._numbers((len(states),), "start")
             self._probabilities(first)
         else:
-            self.start = Start(at, states=np.flatnonzero(self._some_states(states, star=False)))
+            self.start = at, self._even(self._some_states(states, star=False))
 
-    def _some_states(self, states: Names, star: bool) -> NDArray[np.bool_]:
+    def _even(self, chosen: Collection[int]) -> list[Value]:
+        """The same probability for each of the chosen states."""
+        weights: list[Value] = [self.one * 0] * len(self.names["states"])
+        for s in chosen:
+            weights[s] = self.one / len(chosen)
+        return weights
+
+    def _some_states(self, states: Names, star: bool) -> set[int]:
         """The states that are listed up to the next word of the format, at least one."""
-        chosen = np.zeros(len(states), dtype=bool)
+        chosen: set[int] = set()
         first = self.i
         while self.i == first or (self.i < self.end and self.tokens[self.i] not in RESERVED):
             s = self._index(states, star)
-            chosen[slice(None) if s == EVERY else s] = True
+            chosen |= set(range(len(states))) if s == EVERY else {s}
         return chosen
 
     # ------------------------------------------------------------------ T, O and R
@@ -434,31 +413,30 @@ class _Parser:
         at = self._head("states", "actions", *(["observations"] if letter == "O" else []))
         states, actions = self.names["states"], self.names["actions"]
         columns = self.names["states" if letter == "T" else "observations"]
-        if letter not in self.tables:
-            self.tables[letter] = TableLines(letter, len(states), len(actions), columns)
-        table = self.tables[letter]
+        lines = self.tables.setdefault(letter, [])
         a = self._index(actions)
         if self.tokens[self.i] != ":":
             shape: tuple[int, ...] = (len(states), len(columns))
-            table.add(a, EVERY, self._block(letter, at, ("uniform", "identity", "reset"), shape))
+            words: tuple[str, ...] = ("uniform", "identity", "reset")
+            lines.append(Line(at, a, EVERY, None, self._rows(letter, words, shape)))
             return
         self.i += 1
         s = self._index(states)
         if self.tokens[self.i] != ":":
-            table.add(a, s, self._block(letter, at, ("uniform", "reset"), (len(columns),)))
+            words = ("uniform", "reset")
+            lines.append(Line(at, a, s, None, self._rows(letter, words, (len(columns),))))
             return
         self.i += 1
         column, first = self._index(columns), self.i
-        value = self._number()
+        lines.append(Line(at, a, s, column, [self._number()]))
         if self.tokens[first] not in self.probable:
             self._probabilities(first)
-        if column == EVERY:
-            table.add(a, s, Block("constant", at, value))
-        else:
-            table.entries[a, s, column] = at, value
         self._no_more(f"the one number of this {letter}")
 
-    def _block(self, letter: str, at: int, words: tuple[str, ...], shape: tuple[int, ...]) -> Block:
+    def _rows(
+        self, letter: str, words: tuple[str, ...], shape: tuple[int, ...]
+    ) -> str | list[Value]:
+        """What fills whole rows: one of the words, or numbers."""
         word, first = self.tokens[self.i], self.i
         if word in words:
             if word == "reset" and letter == "O":
@@ -470,14 +448,13 @@ class _Parser:
                     self.i, f"identity needs |O| = |S|, but there are {shape[1]} and {shape[0]}"
                 )
             self.i += 1
-            return Block(word, at)
+            return word
         if not self._at_number():
             allowed = ", ".join(w for w in words if letter == "T" or w != "reset")
-            count = int(np.prod(shape, dtype=object))
-            raise self.source.error(self.i, f"':', {allowed}, or {count:,} numbers")
+            raise self.source.error(self.i, f"':', {allowed}, or {math.prod(shape):,} numbers")
         found = self._numbers(shape, letter)
         self._probabilities(first)
-        return Block("row" if len(shape) == 1 else "matrix", at, found.reshape(shape))
+        return found
 
     def _reward(self) -> None:
         at = self._head("states", "actions")
@@ -498,8 +475,7 @@ class _Parser:
             raise self.source.error(self.i, "':' and a state")
         shape = tuple(map(len, missing))
         if not self._at_number():
-            count = int(np.prod(shape, dtype=object))
-            raise self.source.error(self.i, f"':' or {count:,} numbers")
+            raise self.source.error(self.i, f"':' or {math.prod(shape):,} numbers")
         hint = ""
         if len(missing) == 1 and observations is not None:
             hint = (
@@ -507,5 +483,5 @@ class _Parser:
                 "state : state : * number)"
             )
         found = self._numbers(shape, "R", hint)
-        for rest, value in zip(product(*map(range, shape)), found.tolist(), strict=True):
+        for rest, value in zip(product(*map(range, shape)), found, strict=True):
             self.R[(*key, *rest, EVERY)[:4]] = at, value

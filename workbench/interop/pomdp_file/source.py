@@ -5,9 +5,7 @@ them and that no rule of the grammar accepts. Comments run from `#` to the end o
 leaving them out moves no other token. Only the tokens are kept; the place of one is found again by
 a second scan, when an error needs it.
 
-Numbers are floats, or the rationals that the decimals spell. Arrays of them are float64, or hold
-Fractions as objects: numpy's arithmetic works on both, so that what is done with the tables of a
-file is written once.
+Numbers are floats, or the rationals that the decimals spell.
 
 >>> source = Source("T: listen  # both doors\\n identity", name="tiger")
 >>> source.tokens
@@ -23,19 +21,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError
 from workbench.text import shorten
 
 Value = float | Fraction
-Values = NDArray[Any]
-"""A float64 array, or an object array of Fractions."""
 
 _UNSIGNED = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])"
 _NAME = r"[^\W\d][\w.'-]*"
@@ -157,19 +149,3 @@ class Spelled(dict[str, Value]):
             raise NotANumber("a number within the range of floats")
         self[token] = value
         return value
-
-
-def values(items: Iterable[Value], count: int, exact: bool) -> Values:
-    """An array of numbers from an iterator."""
-    if not exact:
-        return np.fromiter(items, dtype=np.float64, count=count)
-    array = np.empty(count, dtype=object)
-    array[:] = list(items)
-    return array
-
-
-def full(count: int, value: int | Value, exact: bool) -> Values:
-    """An array with one value everywhere."""
-    if not exact:
-        return np.full(count, float(value))
-    return np.full(count, Fraction(value), dtype=object)
