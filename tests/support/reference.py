@@ -61,7 +61,7 @@ def q_values(P: POMDP, pi: Policy, weights: str = "visits") -> dict:
     v = value_function(P, pi, gamma)
     d = expected_visits(P, pi, gamma if weights == "discounted" else Fraction(1))
     q = {}
-    for o, a in product(P.O, P.A):
+    for o, a in ((seen, act) for seen in P.O for act in P.actions(seen)):
         share = {s: d[s] * P.omega(s).get(o, 0) for s in d}
         total = sum(share.values())
         if total:
@@ -101,6 +101,7 @@ def augmented(P: POMDP, memory) -> POMDP:
         mu=mu,
         gamma=P.gamma,
         terminal=lambda state: state[0] in P.terminal,
+        allowed=lambda seen: product(P.actions(seen[1]), memory.writes(*seen)),
     )
 
 
@@ -109,6 +110,8 @@ def same_model(P: POMDP, Q: POMDP) -> bool:
     if (set(P.S), set(P.O), set(P.A), P.gamma) != (set(Q.S), set(Q.O), set(Q.A), Q.gamma):
         return False
     if dict(P.mu) != dict(Q.mu) or set(P.terminal) != set(Q.terminal):
+        return False
+    if any(set(P.actions(o)) != set(Q.actions(o)) for o in P.O):
         return False
     pairs = [(s, a) for s in P.S for a in P.A if s not in P.terminal]
     return all(P.omega(s) == Q.omega(s) for s in P.S) and all(

@@ -19,7 +19,8 @@ def oracle_loop(
     rows = {o: {a: pi[o, a] for a in P.A} for o in P.O}
     while True:
         now = evaluate(P, Policy.from_mapping(P, rows), exact=True, weights=weights)
-        greedy = {o: best(P, now.q.row(o)) for o in P.O if now.q[o, P.A[0]] is not None}
+        q = {o: {a: now.q[o, a] for a in P.actions(o)} for o in P.O}
+        greedy = {o: best(P, row) for o, row in q.items() if None not in row.values()}
         yield now.value, {o: dict(row) for o, row in rows.items()}, greedy
         for o, chosen in greedy.items():
             for a in P.A:
@@ -29,7 +30,7 @@ def oracle_loop(
 def best(P: POMDP, q: dict):
     """Among equals the higher write, then the lower action of the environment."""
     top = max(q.values())
-    equals = [a for a in P.A if q[a] == top]
+    equals = [a for a in P.A if q.get(a) == top]
     if not isinstance(P.A, ActionsAndWrites):
         return equals[0]
     actions, writes = P.A.factors
@@ -56,4 +57,5 @@ def unrolled(P: POMDP, horizon: int) -> POMDP:
         mu={(0, s): x for s, x in P.mu.items()},
         gamma=P.gamma,
         terminal={"end"},
+        allowed=P.actions,
     )

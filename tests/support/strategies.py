@@ -34,11 +34,12 @@ def pomdps(
     most_actions: int = 2,
     gammas: st.SearchStrategy = GAMMAS,
     deterministic_observations: bool = False,
+    some_actions: bool = False,
 ) -> POMDP:
     """A random small exact POMDP whose episodes end with probability one under every policy.
 
     States are 0, 1, ...; from each one every action either ends the episode or, with probability at
-    least 1/5, does so.
+    least 1/5, does so. With `some_actions` observations may allow some actions only.
     """
     n = draw(st.integers(1, most_states))
     S = list(range(n))
@@ -59,6 +60,15 @@ def pomdps(
             p[s, a] = row
     most = 1 if deterministic_observations else 2
     omega = {s: draw(distributions(O, most)) for s in [*S, "end"]}
+    allowed = {}
+    if some_actions:
+        sets = st.lists(st.sampled_from(A), min_size=1, unique=True)
+        group = {o: {o} for o in O}
+        for s in S:  # what one state shows allows the same
+            joined = set().union(*(group[o] for o in omega[s]))
+            group |= dict.fromkeys(joined, joined)
+        for o in O:
+            allowed |= dict.fromkeys(group[o], draw(sets))
     return POMDP.from_functions(
         name="random",
         A=A,
@@ -67,6 +77,7 @@ def pomdps(
         mu=draw(distributions(S, 2)),
         gamma=draw(gammas),
         terminal={"end"},
+        allowed=allowed.__getitem__ if some_actions else None,
     )
 
 
@@ -98,8 +109,8 @@ def strange_memories(draw: st.DrawFn) -> Memory:
 def policies(draw: st.DrawFn, P: POMDP, deterministic: bool = False) -> Policy:
     """An exact policy for P."""
     if deterministic:
-        return Policy.deterministic(P, {o: draw(st.sampled_from(list(P.A))) for o in P.O})
-    return Policy.from_mapping(P, {o: draw(distributions(list(P.A))) for o in P.O})
+        return Policy.deterministic(P, {o: draw(st.sampled_from(P.actions(o))) for o in P.O})
+    return Policy.from_mapping(P, {o: draw(distributions(list(P.actions(o)))) for o in P.O})
 
 
 @st.composite

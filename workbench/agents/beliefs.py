@@ -427,6 +427,7 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT) -> BeliefGraph:
 
     See also: `best_history`, `is_sufficiently_expressive`.
     """
+    P.require_all_actions("reachable_beliefs")
     graph = explore_beliefs(P, limit)
     if not graph.complete:
         raise TooManyBeliefs(

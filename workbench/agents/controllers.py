@@ -384,6 +384,7 @@ def controller_of(P: POMDP, memory: Memory | MemoryFamily | str, policy: Policy)
 
     See also: `Controller`, `save_controller`, `augment`.
     """
+    P.require_all_actions("controller_of")
     if not isinstance(P, POMDP):
         raise WrongType(f"a controller belongs to a POMDP, not to {P!r}")
     attached = attach(memory, P)

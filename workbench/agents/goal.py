@@ -110,6 +110,7 @@ def with_goal(
         gamma=1,
         terminal=terminal,
         O=P.O,
+        allowed=None if P.allowed is None else P.actions,
     )
     return found if within is None else with_step_limit(found, within)
 

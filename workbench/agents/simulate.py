@@ -136,6 +136,8 @@ def simulate(
     """
     if not isinstance(pi, Policy):
         raise WrongType(f"expected a Policy, not {pi!r}")
+    if isinstance(P, POMDP) and P.allowed is not None:
+        pi.fits(P)
     process = alone(P) if isinstance(P, POMDP) else P
     draw = random.Random(seed)
     return [_episode(process, pi, draw, max_steps) for _ in range(episodes)]

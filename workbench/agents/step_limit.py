@@ -98,6 +98,7 @@ def with_step_limit(
         gamma=P.gamma,
         mu=Distribution(S, start),
         terminal=StateSet(S, P.terminal.mask[s] | (clock == T)),
+        allowed=P.allowed,
     )
 
 

@@ -4,6 +4,7 @@
     p'((s',m',o'), r | (s,m,o), (a,w)) = p(s',r|s,a) Gamma(m'|m,w,o,a,r,o') omega(o'|s')
     omega'((m,o) | (s,m,o)) = 1
     mu'(s,m,o) = mu(s) eta(m) omega(o|s)
+    (a,w) is allowed at (m,o) where P allows a at o, and the memory w at (m,o)
 
 Only the reachable part is built, states and observations in the order in which a breadth-first walk
 from mu' meets them; (s, m, o) is terminal when s is. Inside, a pair (s, o) is an entry `e` of
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -201,6 +202,15 @@ def _product(P: POMDP, memory: Memory, starts: dict[int, Number], walked: _Walke
     S = Subset(StateMemoryObservation(P.S, memory.M, P.O), (s * nM + m) * nO + o)
     O, o_place = _observed(MemoryAndObservation(memory.M, P.O), m * nO + o)
     A = ActionsAndWrites(P.A, memory.W)
+    allowed = None
+    if P.allowed is not None or memory.allowed is not None:
+        may_act = np.ones((nO, len(P.A)), dtype=bool) if P.allowed is None else P.allowed
+        may_write = np.ones((len(O), len(memory.W)), dtype=bool)
+        for i in np.unique(o_place[~P.terminal.mask[s]]).tolist():
+            writes = memory.writes(*O[i])
+            may_write[i] = [w in writes for w in memory.W]
+        both = may_act[O.places % nO][:, :, None] & may_write[:, None, :]
+        allowed = both.reshape(len(O), len(A))
     prob = P.p.prob.take(walked.k).times(P.omega.prob.take(walked.e))
     if walked.written is not None:
         prob = prob.times(walked.written)
@@ -219,6 +229,7 @@ def _product(P: POMDP, memory: Memory, starts: dict[int, Number], walked: _Walke
         gamma=P.gamma,
         mu=Distribution(S, start),
         terminal=StateSet(S, P.terminal.mask[s]),
+        allowed=allowed,
     )
     object.__setattr__(product, "origin", Origin(P, memory))
     return product
@@ -307,6 +318,10 @@ def _walk_gamma(P: POMDP, memory: Memory, starts: dict[int, Number], limit: int)
         found = check_distribution(ask(where, memory.Gamma, *labels), memory.M, where)
         return [(memory.M.index(m_next), x) for m_next, x in found.items() if x != 0]
 
+    @cache
+    def may_write_at(m: int, o: int) -> frozenset[int]:
+        return frozenset(memory.W.index(w) for w in memory.writes(memory.M[m], P.O[o]))
+
     places = {code: i for i, code in enumerate(starts)}
     queue = list(starts)
     counts: list[int] = []
@@ -315,9 +330,10 @@ def _walk_gamma(P: POMDP, memory: Memory, starts: dict[int, Number], limit: int)
     for code in queue:  # grows while we walk
         e, m = divmod(code, nM)
         s, o = owner[e], o_of[e]
+        may_write = may_write_at(m, o)
         for a, w in itertools.product(range(nA), range(nW)):
             before = len(outcomes)
-            for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]):
+            for k in range(p_ptr[s * nA + a], p_ptr[s * nA + a + 1]) if w in may_write else ():
                 for e_next in range(o_ptr[leads_to[k]], o_ptr[leads_to[k] + 1]):
                     key = m, w, o, a, r_of[k], o_of[e_next]
                     if (row := answers.get(key)) is None:

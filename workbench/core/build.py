@@ -6,7 +6,7 @@ itself: a function that returns something else than a distribution, a label that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -99,6 +99,25 @@ def _outcomes(found: Any, where: Where, keys: str, members: str) -> list[tuple[A
     return [(outcome, x) for outcome, x in found.items() if number_at(x, where) != 0]
 
 
+def chosen_actions(
+    allowed: Callable[..., Iterable[Label]], A: Space, o: Label, name: str, *before: Label
+) -> frozenset[Label]:
+    """What a user's `allowed` says of an observation (for writes: of a memory state and one)."""
+
+    def where() -> str:
+        return f"{name}({', '.join(map(show, (*before, o)))})"
+
+    found = ask(where, allowed, *before, o)
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise WrongType(f"{where()} must be a set of labels, not {found!r}")
+    if not (found := tuple(found)):
+        raise ModelError(f"{where()} is empty: something has to be allowed")
+    for a in found:
+        if a not in A:
+            raise UnknownLabel(f"{where()}: {A._unknown(a)}")
+    return frozenset(found)
+
+
 def discover(
     cls: type[POMDP],
     name: str,
@@ -110,6 +129,7 @@ def discover(
     terminal: Iterable[Label] | Callable[[Label], bool],
     S: Iterable[Label] | None,
     O: Iterable[Label] | None,
+    allowed: Callable[[Label], Iterable[Label]] | None = None,
 ) -> POMDP:
     """`POMDP.from_functions`: actions and outcomes come in the order in which they are written."""
     A_ = Space(A)
@@ -117,6 +137,8 @@ def discover(
     for what, f in (("p", p), ("omega", omega)):
         if not callable(f):
             raise WrongType(f"{what} must be a function that returns a distribution, not {f!r}")
+    if allowed is not None and not callable(allowed):
+        raise WrongType(f"allowed must be a function that returns a set, not {allowed!r}")
     if isinstance(terminal, str):
         raise WrongType(
             f"terminal must be a set of labels or a function, not the single string {terminal!r}"
@@ -137,6 +159,7 @@ def discover(
     row_ptr, s_next, r, prob = [0], [], [], []
     o_ptr, o_col, o_prob = [0], [], []
     ended: list[bool] = []
+    may: dict[int, frozenset[Label]] = {}
     for s in states.labels:  # grows while we walk
 
         def emitted(s: Label = s) -> str:
@@ -150,12 +173,19 @@ def discover(
             o_prob.append(x)
         o_ptr.append(len(o_col))
         ended.append(bool(ask(asked, is_terminal, s)))
+        here: Collection[Label] = actions
+        for i in () if ended[-1] else o_col[o_ptr[-2] :]:
+            if allowed is None:
+                break
+            if i not in may:
+                may[i] = chosen_actions(allowed, A_, observations.labels[i], "allowed")
+            here = may[i]  # `check` refuses states whose observations allow different actions
         for a in actions:
 
             def moved(s: Label = s, a: Label = a) -> str:
                 return f"p(. | s={show(s)}, a={show(a)})"
 
-            if not ended[-1]:
+            if not ended[-1] and a in here:
                 for outcome, x in _outcomes(ask(moved, p, s, a), moved, "(s_next, r)", "outcomes"):
                     if not isinstance(outcome, tuple) or len(outcome) != 2:
                         raise WrongType(
@@ -173,6 +203,9 @@ def discover(
                 f"terminal: {S_._unknown(label)} (a terminal state must be reachable; "
                 "a function that says whether a state is terminal may speak of others too)"
             )
+    table = np.ones((len(O_), len(A_)), dtype=bool)
+    for i, some in may.items():
+        table[i] = [a in some for a in actions]
     pointers = [frozen(np.array(x, dtype=np.int64)) for x in (row_ptr, o_ptr)]
     columns = [frozen(np.array(x, dtype=np.int32)) for x in (s_next, o_col)]
     return cls(
@@ -185,4 +218,5 @@ def discover(
         gamma=gamma,
         mu=Distribution(S_, Numbers.of([start.get(i, 0) for i in range(len(S_))])),
         terminal=StateSet(S_, np.array(ended, dtype=bool)),
+        allowed=table,
     )

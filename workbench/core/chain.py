@@ -82,6 +82,13 @@ class Dynamics:
         zeros = self.field.zeros(self.shape[0] * self.shape[1])
         return add_rows(self.P.p.row_ptr, self.prob * self.r, zeros).reshape(self.shape)
 
+    @cached_property
+    def no_action(self) -> Mask:
+        """`[s, a]`: where no action is taken, or not that one."""
+        if self.P.allowed is None:
+            return np.broadcast_to(~self.alive[:, None], self.shape)
+        return np.asarray(np.diff(self.P.p.row_ptr).reshape(self.shape) == 0)
+
     def expected(self, v: NDArray[Any]) -> NDArray[Any]:
         """sum_{s'} p(s' | s, a) v(s') for each `[s, a]`."""
         zeros = self.field.zeros(self.shape[0] * self.shape[1])
@@ -105,7 +112,7 @@ class Dynamics:
             p, flat, bound = self.P.p, q.reshape(-1), error.reshape(-1)
             read = read_only(p.row_ptr, p.s_next, self.prob, self.r, gamma, v, v_error)
             action_values(*read, flat, bound)
-        unknown = np.broadcast_to(~self.alive[:, None], self.shape)
+        unknown = self.no_action
         if undefined.any() and gamma != 0:
             hits = add_rows(self.P.p.row_ptr, undefined[self.P.p.s_next].astype(np.float64))
             unknown = unknown | (hits.reshape(self.shape) > 0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import ModelError
 from workbench.core.numbers import Number, Numbers, is_symbolic
-from workbench.core.rows import add_rows
+from workbench.core.rows import add_rows, own_rows
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
@@ -32,12 +32,14 @@ def check(P: POMDP) -> None:
 
     counts = np.diff(P.p.row_ptr)
     ended = np.repeat(P.terminal.mask, nA)
+    if P.allowed is not None:
+        _check_allowed(P, P.allowed, counts.reshape(-1, nA) > 0, pair)
     if (bad := np.flatnonzero(ended & (counts > 0))).size:
         raise ModelError(f"{pair(int(bad[0]))} has outcomes, but that state is terminal")
-    if (bad := np.flatnonzero(~ended & (counts == 0))).size:
+    if P.allowed is None and (bad := np.flatnonzero(~ended & (counts == 0))).size:
         raise ModelError(
             f"{pair(int(bad[0]))} has no outcomes; every action of a state that is not terminal "
-            "needs one"
+            "needs one, unless `allowed` leaves it out"
         )
     check_rows(P.p.row_ptr, P.p.prob, pair)
     _check_rewards(P, pair)
@@ -51,6 +53,39 @@ def check(P: POMDP) -> None:
     check_rows(
         np.array([0, len(P.S)]), P.mu.prob, lambda _: "mu(.)", lambda k: f"mu({P.S.text(P.S[k])})"
     )
+
+
+def _check_allowed(
+    P: POMDP, allowed: NDArray[np.bool_], has: NDArray[np.bool_], pair: Callable[[int], str]
+) -> None:
+    """Refuse states that have other actions than their observations allow. An agent knows what it
+    may do from what it sees."""
+    if allowed.shape != (len(P.O), len(P.A)):
+        raise ModelError(
+            f"allowed[o, a] needs the shape {(len(P.O), len(P.A))}, not {allowed.shape}"
+        )
+    entry_s = own_rows(P.omega.row_ptr)
+    living = ~P.terminal.mask[entry_s]
+    entry_s, entry_o = entry_s[living], P.omega.o[living]
+    if (bad := np.flatnonzero(~allowed[entry_o].any(axis=1))).size:
+        raise ModelError(f"no action is allowed at o={P.O.text(P.O[int(entry_o[bad[0]])])}")
+    first = P.omega.o[P.omega.row_ptr[entry_s]]
+    if (bad := np.flatnonzero((allowed[entry_o] != allowed[first]).any(axis=1))).size:
+        s, o, other = (int(x[bad[0]]) for x in (entry_s, first, entry_o))
+        raise ModelError(
+            f"s={P.S.text(P.S[s])} may show o={P.O.text(P.O[o])} or o={P.O.text(P.O[other])}, "
+            "which allow different actions: let each observation have a state of its own"
+        )
+    if (wrong := np.argwhere(has[entry_s] != allowed[entry_o])).size:
+        k, a = wrong[0].tolist()
+        s, o = int(entry_s[k]), int(entry_o[k])
+        others = entry_s[(entry_o == o) & (has[entry_s, a] == allowed[o, a])]
+        as_in = f", as in s={P.S.text(P.S[int(others[0])])}, which shows o too" * bool(len(others))
+        what, but = ("outcomes", "not allowed") if has[s, a] else ("no outcomes", "allowed")
+        raise ModelError(
+            f"{pair(s * len(P.A) + a)} has {what}, but that action is {but} at "
+            f"o={P.O.text(P.O[o])}{as_in}: what is allowed has to depend on what is seen"
+        )
 
 
 def _check_gamma(gamma: Number) -> None:

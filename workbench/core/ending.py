@@ -225,7 +225,7 @@ class LoopRun:
         counted = (chain.visited & ~self.P.terminal.mask)[chain.D.entry_s]
         has_goal = (goal[chain.D.entry_o[counted]] >= 0).all()
         if self.P.is_exact and (has_goal or limit.is_exact):
-            actions = self.loop.order[np.maximum(goal, 0)]
+            actions = np.where(goal < 0, -1, self.loop.order[goal])
             try:
                 same = Policy.from_actions(self.P, actions) if has_goal else limit
                 exact = exact_value(self.P, same)

@@ -35,6 +35,10 @@ class Unbounded(WorkbenchError):
     """gamma = 1 and a loop that pays: returns have no bound, so there is no best policy."""
 
 
+class NeedsAllActions(WorkbenchError):
+    """A function that cannot answer for tasks whose actions depend on what is seen."""
+
+
 class NotWeighted(WorkbenchError):
     """P(s|o) is not defined on an observation that the policy sees: it sees it infinitely often."""
 

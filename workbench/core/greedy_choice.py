@@ -117,7 +117,7 @@ class Chooser:
 
     def compare(self, found: Look, alike: Array, before: Actions) -> tuple[Actions, Mask]:
         """The greedy columns as far as bounds tell, and which rows are open."""
-        seen = ~np.isnan(found.q[:, 0])
+        seen = ~np.isnan(found.q).all(axis=1)
         reach = np.where(seen, np.maximum(found.error, _LEAST), 0.0)
         q = np.where(np.isnan(found.q), -np.inf, found.q)
         tau = np.empty(len(q), dtype=np.int64)

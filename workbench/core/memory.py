@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.build import chosen_actions
 from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, TooLarge, UnknownLabel, WrongType
 from workbench.core.numbers import Number, Numbers
@@ -43,6 +44,8 @@ _READS = 100_000
 
 Gamma = Callable[[Label, Label, Label, Label, Number, Label], Mapping[Label, Number]]
 
+Allowed = Callable[[Label, Label], Iterable[Label]]
+
 IndexStep = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 """Gamma of a deterministic memory that reads o and a alone, in indices: given `m[i]` and `o[i]` it
 returns `m_next[i, a, w]`. The compiled walk of `augment` runs on it."""
@@ -59,6 +62,8 @@ class Memory:
     eta : {m: probability}, where the memory starts.
     step : Gamma in indices, where it is deterministic and reads neither r nor o_next.
     family : the family that made it.
+    allowed : `allowed(m, o)` returns the writes that may be made there; None: all. Gamma is asked
+        for these alone, and `step` is not used.
 
     >>> def Gamma(m, w, o, a, r, o_next):
     ...     return {"yes" if r > 0 else m: 1}
@@ -77,6 +82,7 @@ class Memory:
         eta: Mapping[Label, Number],
         step: IndexStep | None = None,
         family: MemoryFamily | None = None,
+        allowed: Allowed | None = None,
     ):
         self.name = name
         self.M = M if isinstance(M, Space) else Space(M)
@@ -87,8 +93,18 @@ class Memory:
             )
         self.Gamma = Gamma
         self.eta = dict(check_distribution(eta, self.M, lambda: f"eta of {name}"))
-        self.step = step
+        if allowed is not None and not callable(allowed):
+            raise WrongType(f"allowed must be a function that returns a set, not {allowed!r}")
+        self.step = step if allowed is None else None
         self.family = family
+        self.allowed = allowed
+
+    def writes(self, m: Label, o: Label) -> tuple[Label, ...]:
+        """The writes that may be made in a memory state at an observation."""
+        if self.allowed is None:
+            return tuple(self.W)
+        found = chosen_actions(self.allowed, self.W, o, f"allowed of {self.name}", m)
+        return tuple(w for w in self.W if w in found)
 
     @classmethod
     def discovered(
@@ -295,10 +311,22 @@ class Both(MemoryFamily):
             after = one.step(m_one, o)[..., None] * len(two.M) + two.step(m_two, o)[:, :, None, :]
             return after.reshape(len(m), len(P.A), -1)
 
+        def allowed(m: Label, o: Label) -> list[Label]:
+            return list(itertools.product(one.writes(m[0], o), two.writes(m[1], o)))
+
         eta = {(x, y): p * q for x, p in one.eta.items() for y, q in two.eta.items()}
+        is_free = one.allowed is None and two.allowed is None
         both = Product(one.M, two.M), Product(one.W, two.W)
         is_rule = one.step is not None and two.step is not None
-        return Memory(self.name, *both, Gamma, eta, step if is_rule else None, self)
+        return Memory(
+            self.name,
+            *both,
+            Gamma,
+            eta,
+            step if is_rule else None,
+            self,
+            None if is_free else allowed,
+        )
 
 
 def reads_rewards(P: POMDP, memory: Memory) -> bool:
@@ -317,5 +345,6 @@ def reads_rewards(P: POMDP, memory: Memory) -> bool:
     return any(
         row(r, *labels) != row(first, *labels)
         for labels in itertools.product(*arguments)
+        if labels[1] in memory.writes(labels[0], labels[2])
         for r in others
     )

@@ -146,6 +146,8 @@ class WarmOracle(Oracle):
                 self._tables, pi, roundings, self._visited, self._kept, q, error, weight
             )
             if not np.isnan(value):
+                if self.P.allowed is not None:
+                    q[~self.P.allowed] = np.nan
                 return Look(value, q, error, weight, np.zeros(len(pi), dtype=bool))
         return self.look_again(pi, roundings)
 

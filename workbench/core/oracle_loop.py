@@ -84,7 +84,8 @@ class GreedyLoop:
         task = unroll(P, self.order, weights) if self.is_finite else None
         self.levels = task.levels if task else 0
         is_simple = weights in _SIMPLE_WEIGHTS and not exact and not average
-        self.task = task if is_simple else None
+        # the kernel knows no actions that are not there
+        self.task = task if is_simple and P.allowed is None else None
         self.oracle: Oracle | None = None
         if self.task is not None:
             self._begin_compiled(self.task)
@@ -309,8 +310,10 @@ class GreedyLoop:
     def leaving(self, goal: Actions, counts: Mask) -> Mask:
         """The rows on which `goal` does not stay greedy on the rest of the segment. They go up to
         the first relevant row that leaves, without that row if others left before."""
-        if self.levels and self.weights in _SIMPLE_WEIGHTS:
-            return self._leaving_exactly(goal) if self.exact else self._leaving_polynomials(goal)
+        if self.levels and self.weights in _SIMPLE_WEIGHTS and self.exact:
+            return self._leaving_exactly(goal)
+        if self.task is not None:
+            return self._leaving_polynomials(goal)
         found = np.zeros(len(goal), dtype=bool)
         for x in GRID[:0:-1]:
             leaving = (goal >= 0) & (self.glance(goal, x)[1].tau != goal)
@@ -348,8 +351,11 @@ class GreedyLoop:
             for x in nodes
         ]
         same, leaving = self.chooser.same, np.zeros(len(goal), dtype=bool)
+        rivals = same != np.take_along_axis(same, goal[:, None], axis=1)
+        if self.P.allowed is not None:
+            rivals &= self.P.allowed[:, self.order]
         for o in np.flatnonzero(goal >= 0).tolist():
-            for a in np.flatnonzero(same[o] != same[o, goal[o]]).tolist():
+            for a in np.flatnonzero(rivals[o]).tolist():
                 ahead = [
                     0
                     if look.q[o, a] is None

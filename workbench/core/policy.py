@@ -90,6 +90,7 @@ class Policy(Drawn):
         except ModelError as error:
             raise PolicyError(str(error)) from None
         self.prob = prob
+        self._keeps_to(P)
 
     @classmethod
     def deterministic(
@@ -118,14 +119,16 @@ class Policy(Drawn):
                 f"no action was chosen for o={named}{more}; give one, or otherwise=action for the "
                 "rest"
             )
-        codes[~given, 0] = 1
+        codes[~given, 0 if P.allowed is None else P.allowed[~given].argmax(axis=1)] = 1
         return cls(P, Numbers(codes=codes, values=(Fraction(0), Fraction(1))))
 
     @classmethod
     def from_actions(cls, P: POMDP, actions: NDArray[np.integer[Any]]) -> Policy:
         """The deterministic policy that takes the action at place `actions[o]`, for each
-        observation in order."""
+        observation in order. -1 stands for the first that is allowed."""
         codes = np.zeros((len(P.O), len(P.A)), dtype=np.uint8)
+        first = 0 if P.allowed is None else P.allowed.argmax(axis=1)
+        actions = np.where(np.asarray(actions) < 0, first, actions)
         codes[np.arange(len(P.O)), actions] = 1
         return cls(P, Numbers(codes=codes, values=(Fraction(0), Fraction(1))))
 
@@ -139,6 +142,9 @@ class Policy(Drawn):
     def random(cls, P: POMDP, seed: int) -> Policy:
         """Each row drawn uniformly from the simplex."""
         rows = np.random.default_rng(seed).dirichlet(np.ones(len(P.A)), len(P.O))
+        if P.allowed is not None:  # a part of a uniform point, scaled up, is uniform on its simplex
+            rows = np.where(P.allowed, rows, 0.0)
+            rows /= rows.sum(axis=1, keepdims=True)
         return cls(P, rows)
 
     # ------------------------------------------------------------------ reading it
@@ -209,6 +215,19 @@ class Policy(Drawn):
                 raise PolicyError(
                     f"this policy has other {what} than {P.name}: {mine} instead of {theirs}"
                 )
+        self._keeps_to(P)
+
+    def _keeps_to(self, P: POMDP) -> None:
+        """Refuse an action with a probability where P does not allow it."""
+        if P.allowed is None:
+            return
+        taken = np.asarray(self.prob.objects != 0) if self.is_exact else self.prob.floats != 0
+        if (bad := np.argwhere(taken & ~P.allowed)).size:
+            o, a = bad[0].tolist()
+            raise PolicyError(
+                f"{P.name} does not allow {P.A.text(P.A[a])} at o={P.O.text(P.O[o])}, but "
+                f"pi({P.A.text(P.A[a])} | o={P.O.text(P.O[o])}) is {self.prob[o, a]}"
+            )
 
     def to_frame(self) -> pd.DataFrame:
         from workbench.core.table import Table
@@ -276,7 +295,7 @@ class Policy(Drawn):
 
 
 def uniform(P: POMDP) -> Policy:
-    """pi(a | o) = 1/|A|, exactly.
+    """pi(a | o) = 1/|A|, exactly, over the actions that are allowed at o.
 
     >>> from pomdps import recall4
     >>> uniform(recall4())["o", 3]
@@ -284,7 +303,7 @@ def uniform(P: POMDP) -> Policy:
 
     See also: `Policy`, `evaluate`, `improve`.
     """
-    return Policy(P, Numbers.full((len(P.O), len(P.A)), Fraction(1, len(P.A))))
+    return Policy(P, _uniform_table(P))
 
 
 def tie_order(A: Space, ties: str = "last") -> NDArray[np.int64]:
@@ -305,9 +324,18 @@ def tie_order(A: Space, ties: str = "last") -> NDArray[np.int64]:
     return np.array([a * writes + j for j in w for a in range(actions)])
 
 
+def _uniform_table(P: POMDP) -> Numbers:
+    if P.allowed is None:
+        return Numbers.full((len(P.O), len(P.A)), Fraction(1, len(P.A)))
+    counts = P.allowed.sum(axis=1)
+    values = (Fraction(0), *(Fraction(1, n) for n in range(1, len(P.A) + 1)))
+    codes = np.where(P.allowed, counts[:, None], 0)
+    return Numbers(codes=codes.astype(np.min_scalar_type(len(P.A))), values=values)
+
+
 def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Numbers:
     """The table of {o: {a: probability}}, uniform where it is silent."""
-    table = np.full((len(P.O), len(P.A)), Fraction(1, len(P.A)), dtype=object)
+    table = _uniform_table(P).objects
     for o, row in rows.items():
         i = P.O.index(o)
         if not isinstance(row, Mapping):

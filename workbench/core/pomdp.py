@@ -6,7 +6,8 @@
     mu(s)               where episodes start
 
 `terminal` is the one addition to the paper's tuple: an episode ends on reaching a terminal state;
-no action is taken there and its value is 0. Inside, p is stored in compressed rows: row `s * |A| +
+no action is taken there and its value is 0. `allowed` says which actions there are at each
+observation, where that is not all of them. Inside, p is stored in compressed rows: row `s * |A| +
 a` holds the columns `s_next`, `r`, `prob` from `row_ptr[row]` to `row_ptr[row + 1]`; omega
 likewise, one row for each state.
 
@@ -40,9 +41,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.check import check
-from workbench.core.errors import NotExact
+from workbench.core.errors import NeedsAllActions, NotExact
 from workbench.core.numbers import Number, Numbers, frozen, is_symbolic, number
-from workbench.core.rows import find_zeros, keep_entries, own_rows, row_places
+from workbench.core.rows import find_zeros, keep_entries, own_rows, pick_rows, row_places
 from workbench.core.space import Distribution, Label, Space, StateSet
 from workbench.core.words import counted, escape_html
 
@@ -120,8 +121,9 @@ class POMDP:
     It is checked when it is made, and frozen. Write one with `POMDP.from_functions`, or with
     `from_arrays`. To change one, use `dataclasses.replace`, `with_gamma`, `scale_rewards` or
     `relabel`: each returns another POMDP. `note` says where the model comes from, if it was not
-    written by hand. `origin` names the task and the memory that `augment` made it of. A changed
-    model has no origin.
+    written by hand. `allowed[o, a]` says where an action may be taken; None: everywhere. All
+    observations of a state allow the same actions, and p has no outcomes for the others. `origin`
+    names the task and the memory that `augment` made it of. A changed model has no origin.
 
     >>> P = POMDP.from_functions(
     ...     name="coin",
@@ -150,10 +152,15 @@ class POMDP:
     mu: Distribution
     terminal: StateSet
     note: str = ""
+    allowed: NDArray[np.bool_] | None = None
     origin: Origin | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", number(self.gamma))
+        if self.allowed is not None:
+            # where episodes are over nothing is forbidden
+            allowed = frozen(np.asarray(self.allowed, dtype=bool) | ~self.decides[:, None])
+            object.__setattr__(self, "allowed", None if allowed.all() else allowed)
         check(self)
         # a zero that is written in a distribution is no outcome: nothing may depend on it
         object.__setattr__(self, "p", self.p.without_zeros())
@@ -174,6 +181,7 @@ class POMDP:
         terminal: Iterable[Label] | Callable[[Label], bool] = (),
         S: Iterable[Label] | None = None,
         O: Iterable[Label] | None = None,
+        allowed: Callable[[Label], Iterable[Label]] | None = None,
     ) -> POMDP:
         """A POMDP from functions that return distributions. S and O are discovered from mu.
 
@@ -186,6 +194,8 @@ class POMDP:
         terminal : labels, or a function that says whether a state is terminal.
         S, O : give them to fix their order or to forbid any other label; S then holds unreachable
             states as well.
+        allowed : `allowed(o)` returns the actions that may be taken at o; None: all. `p` is asked
+            for these alone.
 
         >>> corridor = POMDP.from_functions(
         ...     name="two rooms",
@@ -201,7 +211,7 @@ class POMDP:
         """
         from workbench.core.build import discover
 
-        return discover(cls, name, A, p, omega, mu, gamma, terminal, S, O)
+        return discover(cls, name, A, p, omega, mu, gamma, terminal, S, O, allowed)
 
     # ------------------------------------------------------------------ reading it
 
@@ -238,11 +248,17 @@ class POMDP:
         found[self.omega.o[~self.terminal.mask[own_rows(self.omega.row_ptr)]]] = True
         return frozen(found)
 
+    def actions(self, o: Label) -> tuple[Label, ...]:
+        """The actions that may be taken at an observation."""
+        i = self.O.index(o)
+        return tuple(a for j, a in enumerate(self.A) if self.allowed is None or self.allowed[i, j])
+
     def __repr__(self) -> str:
         ends = f" ({len(self.terminal):,} terminal)" if len(self.terminal) else ""
+        some = "" if self.allowed is None else " (not all allowed everywhere)"
         return (
             f"POMDP {self.name}: {counted(len(self.S), 'state')}{ends}, "
-            f"{counted(len(self.O), 'observation')}, {counted(len(self.A), 'action')}, "
+            f"{counted(len(self.O), 'observation')}, {counted(len(self.A), 'action')}{some}, "
             f"{counted(len(self.p.s_next), 'outcome')}, gamma {self.gamma}"
         )
 
@@ -309,6 +325,36 @@ class POMDP:
             mu=Distribution(S2, self.mu.prob),
             terminal=StateSet(S2, self.terminal.mask),
         )
+
+    def with_all_actions(self) -> POMDP:
+        """The same task with every action everywhere. One that is not allowed at an observation
+        does there what the first allowed one does, so that the best values are the same."""
+        if self.allowed is None:
+            return self
+        nA = len(self.A)
+        s, a = np.divmod(np.flatnonzero(np.diff(self.p.row_ptr) == 0), nA)
+        rows = np.arange(len(self.S) * nA)
+        seen = self.omega.o[self.omega.row_ptr[s]]
+        rows[s * nA + a] = s * nA + self.allowed[seen].argmax(axis=1)
+        row_ptr, k = pick_rows(self.p.row_ptr, rows)
+        p = replace(
+            self.p,
+            row_ptr=frozen(row_ptr),
+            s_next=frozen(self.p.s_next[k]),
+            r=self.p.r.take(k),
+            prob=self.p.prob.take(k),
+        )
+        return replace(self, p=p, allowed=None)
+
+    def require_all_actions(self, function: str) -> None:
+        """Raise `NeedsAllActions` if some action is not allowed somewhere."""
+        if self.allowed is not None:
+            o, a = np.argwhere(~self.allowed)[0].tolist()
+            raise NeedsAllActions(
+                f"{function} needs all actions in every observation; {self.name} does not allow "
+                f"{self.A.text(self.A[a])} at {self.O.text(self.O[o])}. P.with_all_actions() lets "
+                "it do there what the first allowed action does"
+            )
 
     def require_exact(self) -> None:
         """Raise `NotExact`, naming a place, if some number was given as a float."""

@@ -91,6 +91,7 @@ def repeat_episodes(P: POMDP) -> POMDP:
         mu=Distribution(S, P.mu.prob.take(kept)),
         terminal=StateSet(S, np.zeros(len(kept), dtype=bool)),
         note=P.note,
+        allowed=P.allowed,
     )
 
 

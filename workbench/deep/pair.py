@@ -75,8 +75,9 @@ class MemoryPair:
     def __init__(self, P: POMDP, memory: Memory | MemoryFamily | str):
         if not isinstance(P, POMDP):
             raise WrongType(f"a pair needs a POMDP, not {P!r}")
+        P.require_all_actions("MemoryPair")
         attached = attach(memory, P)
-        if not _is_laid_out(attached):
+        if not _is_laid_out(attached) or attached.allowed is not None:
             raise WrongType(
                 f"the memory {attached.name} is a Python function: multiply it out with "
                 "augment(P, memory)"

@@ -377,6 +377,7 @@ def equilibria(
 
     See also: `mean_field`, `soft_equilibria`, `subdivide`, `learn`.
     """
+    P.require_all_actions("equilibria")
     target = target_of(learner)
     check_count("most", most)
     check_count("nodes", nodes)

@@ -173,6 +173,7 @@ def mean_field(
 
     See also: `equilibria`, `phase_plane`, `observation_mdp`.
     """
+    P.require_all_actions("mean_field")
     task = dense_task(P, learner)
     for name, x in (("time", time), ("dt", dt)):
         if isinstance(x, bool) or not isinstance(x, int | float) or not 0 < x < np.inf:

@@ -75,6 +75,7 @@ def observation_mdp(
 
     See also: `mean_field`, `td_values`, `evaluate`.
     """
+    P.require_all_actions("observation_mdp")
     weighing = check_arguments(P, behaviour, weights)
     field = field_of(P, behaviour, exact)
     D = dynamics(P, field)

@@ -109,6 +109,7 @@ def phase_plane(
 
     See also: `mean_field`, `equilibria`, `policy_slice`.
     """
+    P.require_all_actions("phase_plane")
     task = dense_task(P, learner)
     P = task.P
     check_count("points", points, low=2)

@@ -127,6 +127,7 @@ def policy_slice(
 
     See also: `improve`, `phase_plane`.
     """
+    P.require_all_actions("policy_slice")
     pi = uniform(P) if pi is None else pi
     first = P.O[int(np.argmax(P.decides))]
     x = (first, P.A[0]) if x is None else x

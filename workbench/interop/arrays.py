@@ -211,6 +211,7 @@ def to_arrays(P: POMDP, sparse: bool = False) -> dict[str, Any]:
 
     See also: `from_arrays`, `save_pomdp`.
     """
+    P.require_all_actions("to_arrays")
     nS, nA, nO = len(P.S), len(P.A), len(P.O)
     R = list(P.R)
     if P.p.r.codes is None:

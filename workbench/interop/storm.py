@@ -70,6 +70,7 @@ def export_drn(P: POMDP, policy: Policy | None = None) -> str:
 
     See also: `load_drn`, `to_umb`, `storm_value`, `save_pomdp`, `save_controller`.
     """
+    P.require_all_actions("export_drn")
     if policy is None:
         P = P if P.omega.is_deterministic else augment(P, "none")
     else:

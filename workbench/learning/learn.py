@@ -109,6 +109,7 @@ def learn(
         check_count("threads", threads)
     workers = min(threads or cores(), len(chosen))
     learner.check_task(P)
+    P.require_all_actions("learn")
     check_countable(P)
     blocks = -(-steps // every)
     if policies and len(P.A) > _MOST_KEPT_ACTIONS:

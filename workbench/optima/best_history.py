@@ -69,6 +69,7 @@ def best_history(
     See also: `best_memoryless`, `reachable_beliefs`, `frontier`.
     """
     require_real_numbers(P, exact)
+    P.require_all_actions("best_history")
     limits = HistoryLimits(
         beliefs=whole_number("max_beliefs", max_beliefs),
         backups=whole_number("max_backups", max_backups, 0),

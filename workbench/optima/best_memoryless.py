@@ -107,6 +107,7 @@ def best_memoryless(
     See also: `best_history`, `critical_points`, `can_encode_optimal`.
     """
     require_real_numbers(P, exact)
+    P.require_all_actions("best_memoryless")
     if not isinstance(deterministic, bool | np.bool_):
         raise WrongType(f"deterministic is True or False, not {deterministic!r}")
     _check_start(P, start)

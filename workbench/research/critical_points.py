@@ -254,6 +254,7 @@ def critical_points(
 
     See also: `best_memoryless`, `gradient`, `improve`.
     """
+    P.require_all_actions("critical_points")
     require_real_numbers(P, True)
     max_faces = whole_number("max_faces", max_faces)
     max_boxes = whole_number("max_boxes", max_boxes)

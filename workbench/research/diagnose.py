@@ -263,6 +263,7 @@ def diagnose(
 
     See also: `can_encode_optimal`, `equilibria`, `shortcuts`.
     """
+    P.require_all_actions("diagnose")
     task = in_rationals(P)
     if task is None:
         raise NotExact(

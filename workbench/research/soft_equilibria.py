@@ -180,6 +180,7 @@ def soft_equilibria(
 
     See also: `equilibria`, `SoftQLearning`, `SoftSarsa`.
     """
+    P.require_all_actions("soft_equilibria")
     if not isinstance(learner, Learner):
         raise WrongType(f"softmax equilibria are those of a learner, not of {learner!r}")
     target = target_of_whole_task(learner)

@@ -176,6 +176,7 @@ def subdivide(
 
     See also: `equilibria`, `soft_equilibria`.
     """
+    P.require_all_actions("subdivide")
     until = deadline(max_seconds)
     target = target_of(learner)
     assert hasattr(learner, "epsilon")

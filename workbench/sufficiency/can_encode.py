@@ -195,6 +195,7 @@ def can_encode_optimal(
 
     See also: `is_sufficiently_expressive`, `needs_memory`, `frontier`.
     """
+    P.require_all_actions("can_encode_optimal")
     attached = attach(memory, P)
     return replace(_decide(P, attached, limit, budget, max_seconds), P=P, attached=attached)
 

@@ -68,6 +68,7 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
             raise WrongType(f"to_gymnasium needs a POMDP, not {P!r}")
         if render_mode not in (None, "ansi"):
             raise WorkbenchError(f"render_mode must be None or 'ansi', not {render_mode!r}")
+        P.require_all_actions("to_gymnasium")
         self.P = P
         self.render_mode = render_mode
         self.observation_space = gymnasium.spaces.Discrete(len(P.O))

@@ -172,4 +172,5 @@ def save_pomdp(P: POMDP, path: str | PathLike[str]) -> None:
 
     See also: `load_pomdp`, `export_drn`, `to_arrays`.
     """
+    P.require_all_actions("save_pomdp")
     write_whole(Path(path), pomdp_text(P))
