@@ -447,3 +447,38 @@ def test_bounds_of_visits_know_no_number_of_states_at_which_methods_change(one):
 
     small, large = worst(linear.ELIMINATED - 10), worst(linear.ELIMINATED + 10)
     assert large < 10 * small
+
+
+def test_bounds_of_targets_of_many_steps_hold_where_ends_are_rare():
+    """The chance of an end within n steps was 1 minus a sum of floats: off by .4 of 1e8."""
+    q = F(1, 10**8)
+    P = POMDP.from_functions(
+        name="rare",
+        A=["x"],
+        p=lambda s, a: {
+            ((s + 1) % 3, s + 1): (1 - q) * F(2, 3), (s, -1): (1 - q) / 3, ("end", 0): q
+        },
+        omega=lambda s: {s if s == "end" else s % 2: 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )  # fmt: skip
+    for n in (9, 20, 100):
+        exact, found = (td_values(P, uniform(P), n=n, exact=e) for e in (True, False))
+        assert abs(F(found.value) - exact.value) <= F(found.error) < 1e-6
+
+
+@pytest.mark.parametrize("n", [7, 13, 21, 37])
+def test_the_bound_of_the_average_reward_counts_the_rounding_of_shares(n):
+    P = POMDP.from_functions(
+        name="ring",
+        A=["x"],
+        p=lambda s, a: {((s + 1) % n, 100 + F(1, 3)): F(2, 3), (s, 100 + F(1, 7)): F(1, 3)},
+        omega=lambda s: {"o": 1},
+        mu={0: 1},
+        gamma=F(1, 2),
+    )
+    exact, found = (
+        evaluate(P, uniform(P), exact=e, weights="stationary").average_reward for e in (True, False)
+    )
+    assert abs(F(float(found)) - exact) <= F(found.error) < 1e-11

@@ -81,6 +81,7 @@ def test_first_visits_exist_where_a_policy_never_ends():
         found = evaluate(P, uniform(P), exact=exact, weights="first-visit")
         assert float(found.q["o", 1]) == pytest.approx(1.5)
         assert not found.note
+        assert found.o_visits["o"] == (None if exact else np.inf)
 
 
 @pytest.mark.parametrize("name", WEIGHTS)

@@ -577,3 +577,33 @@ def test_the_command_describes_chattering_and_takes_options(monkeypatch):
     assert "the first of equal actions; step 0.1 at first; P(s|o) by discounted." in " ".join(
         result.output.split()
     )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("step", [0.1, Fraction(1, 10)])
+def test_a_limit_whose_shares_of_time_jump_is_seen(step):
+    """Before the limit two classes of states follow one another, at the limit they do not. The
+    run went on until floats ended it, 6,281 iterates later."""
+    third, half = Fraction(1, 3), Fraction(1, 2)
+    p = {
+        (0, 0): {(0, 0): 2 * third, (1, 2): third},
+        (0, 1): {(0, 0): 1},
+        (1, 0): {(1, 0): 1},
+        (1, 1): {(2, 1): 1},
+        (2, 0): {(0, 0): half, (2, 1): half},
+        (2, 1): {(1, 2): half, (2, 2): half},
+    }
+    P = POMDP.from_functions(
+        name="three states",
+        A=[0, 1],
+        p=lambda s, a: p[s, a],
+        omega=lambda s: {s % 2: 1},
+        mu={0: half, 1: half},
+        gamma=Fraction(9, 10),
+    )
+    E = augment(P, "K1")
+    run = improve(E, uniform(E), step=step, weights="stationary")
+    assert run.ended == "fixed"
+    assert run.iterates < 1000
+    assert "several recurrent classes" in run.note
+    assert run.limit_value == evaluate(E, run.limit, exact=True).value

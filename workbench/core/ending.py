@@ -198,12 +198,16 @@ class LoopRun:
             is_tied = q[o, tau[o]] == q[o, goal[o]] if self.loop.exact else (
                 o in place and choice.tied[place[o], goal[o]]
             )  # fmt: skip
-            if not is_tied:
+            at = f"on o={self.P.O.text(self.P.O[o])}"
+            if is_tied:
+                note = f"At the limit itself actions tie {at}, and greedy prefers another one."
+            elif self._splits(goal):
+                note = (
+                    "The limit has several recurrent classes, whose shares of time are others than "
+                    f"just before it: at the limit itself greedy prefers another action {at}."
+                )
+            else:
                 return None
-            note = (
-                f"At the limit itself actions tie on o={self.P.O.text(self.P.O[o])}, and greedy "
-                "prefers another one."
-            )
         for o, i in place.items():
             if not note and len(tied := chooser.tied_in(choice, i)) > 1:
                 is_close = how_known(choice, i) == ROUNDING
@@ -215,6 +219,14 @@ class LoopRun:
                 listed = ", ".join(names[:-1]) + f" and {names[-1]}"
                 note = f"At the limit on o={self.P.O.text(self.P.O[o])} the actions {listed} {how}."
         return note
+
+    def _splits(self, goal: Actions) -> bool:
+        """Whether the long-run shares of time jump at the limit. Between its recurrent classes
+        earlier policies go back and forth, however rarely, and the limit itself does not."""
+        if self.loop.weights != "stationary" or self.loop.average:
+            return False
+        chain = dynamics(self.P, FLOATS).follow(self._completed(goal).prob.floats)
+        return sum(bool(chain.visited[members[0]]) for members in chain.classes()) > 1
 
     def _worth(self, limit: Policy, goal: Actions) -> tuple[float, Number]:
         """The value of the limit, as a float, and exact if the task is."""

@@ -155,14 +155,15 @@ class Evaluation(Drawn):
     visits : `visits[s]`, in the sense of `weights`; with "first-visit", all visits.
     o_visits : `o_visits[o]`, the weight d(o) = sum_s visits(s) omega(o|s) of each observation, over
         the states that are not terminal; infinite (None when exact) where visits are. Its relative
-        error is at most the largest of `visits_error` behind o.
-    s_given_o : `s_given_o[o, s]`, from visits; off by at most the share 2 e / (1 - e), e the
-        largest of `visits_error` behind o.
+        error is at most e, the largest of `visits_error` behind o and 2.3e-16 for each state there.
+    s_given_o : `s_given_o[o, s]`, from visits; off by at most the share 2 e / (1 - e).
     q : `q[o, a]`; v_given_o : `v_given_o[o]` = sum_a pi(a|o) q[o, a], off by at most the mean of
         q_error and the rounding of that sum.
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
     error : a bound on |v - v_pi| for every state (on the gain, if that is the criterion) and on the
-        error of `value`, rounding and the model's own numbers included; 0 in exact arithmetic.
+        error of `value`, rounding and the model's own numbers included; 0 in exact arithmetic. Rows
+        of probabilities are taken to sum to one, and a gamma given as a float is what that float
+        is in binary.
     v_error, q_state_error, q_error : `v_error[s]`, `q_state_error[s, a]`, `q_error[o, a]`, bounds
         on the errors of single numbers; infinite where they are undefined.
     visits_error : `visits_error[s]`, a bound on the *relative* error of visits[s].
@@ -224,7 +225,8 @@ class Evaluation(Drawn):
         if doubt >= 0.5:
             return Bounded(np.nan, np.inf)
         moved = float((share * e * np.abs(chain.r - mean)).sum())
-        return Bounded(mean, (error + moved) / (1 - doubt) * (1 + 1e-9))
+        total_error = (len(d) + 8) * UNIT * abs(mean)  # shares add up to 1 but for rounding
+        return Bounded(mean, (error + moved + total_error) / (1 - doubt) * (1 + 1e-9))
 
     def __repr__(self) -> str:
         bound = ""
@@ -291,13 +293,13 @@ def evaluate(
     found = assess(chain, weighing)
     seen, shown = found.seen, field if field.is_exact else None
     q = found.q if field.is_exact else np.where(np.isinf(found.q_error), np.nan, found.q)
-    o_visits = seen.total
-    if seen.endless.any():
+    met = seen  # first visits have one distribution for each action: show that of all visits
+    if seen.share.shape[1] > 1:
+        met = weights_named("visits").solve(chain)
+    o_visits, behind = seen.total, met.share[:, 0]
+    if met.endless.any():
         o_visits = o_visits.copy()
-        o_visits[seen.endless] = None if field.is_exact else np.inf
-    behind = seen.share[:, 0]
-    if seen.share.shape[1] > 1:  # one distribution for each action: show that of all visits
-        behind = weights_named("visits").solve(chain).share[:, 0]
+        o_visits[met.endless] = None if field.is_exact else np.inf
     largest = np.max(found.v_error, where=~found.undefined, initial=found.value_error)
     return Evaluation(
         P=P,

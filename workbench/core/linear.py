@@ -296,7 +296,9 @@ class _Elimination(_Solver):
         all states and the substitutions is below 4 n^3 u (O'Cinneide 1993).
         """
         x = np.stack([self(b[0].copy()), np.zeros(len(self._F))])
-        error = self._doubt * self(b[2] + np.abs(b[0]) + np.abs(b[1]))
+        error = np.full(len(x[0]), np.inf)
+        if self._doubt < np.inf:
+            error = self._doubt * self(b[2] + np.abs(b[0]) + np.abs(b[1]))
         return x, np.where(np.isfinite(x[0]) & ~np.isnan(error), error, np.inf), self.name, np.inf
 
 

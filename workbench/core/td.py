@@ -102,8 +102,8 @@ class NStep(TDTarget):
         n, nS = self.n - 1, len(met.P.S)
         given, discount = met.chain.given + 4 * UNIT, 1 - met.D.gamma
         if n > _LAYERS and nS <= _MOST_DENSE:
-            step, side, sums = _power(met, n)
-            given, layers = n * (given + (nS + 4) * UNIT), [(step, side, 1 - sums, given)]
+            step, side, leave = _power(met, n)
+            given, layers = n * (given + (nS + 4) * UNIT), [(step, side, leave, given)]
         else:
             layers = [(met.step, met.rewards(met.field.one(1)), discount, given)] * n
         blocks = {(0, len(layers) + 1): met.omega}
@@ -155,14 +155,18 @@ def _monte_carlo(met: Bootstrap) -> Found:
 
 
 def _power(met: Bootstrap, n: int) -> tuple[Entries, Array, NDArray[np.float64]]:
-    """n steps as one: (gamma P)^n, the rewards along the way, and the sums of rows."""
+    """n steps as one: (gamma P)^n, the rewards along the way, and what rows lack of 1."""
     nS, field = len(met.P.S), met.field
-    width = nS + (1 if field.is_exact else 2)
+    width = nS + (1 if field.is_exact else 3)
     whole = field.zeros((width, width))
     np.add.at(whole, met.step[:2], met.step.values)
     side = met.rewards(field.one(1))
     # rewards are a column: an affine map is linear in one dimension more
-    whole[:nS, nS:] = side[:, None] if field.is_exact else side[[0, 2]].T
+    whole[:nS, nS] = side if field.is_exact else side[0]
+    if not field.is_exact:
+        whole[:nS, nS + 1] = side[2]
+        # what is lost is added up step by step: 1 - the sum of a row would have no digits
+        whole[:nS, nS + 2] = np.where(met.D.alive, 1 - met.D.gamma, 0.0)
     # what is over stays over, so that the end of an episode is seen in the power as well
     for i in [*np.flatnonzero(~met.D.alive), *range(nS, width)]:
         whole[i, i] = field.one(1)
@@ -173,7 +177,7 @@ def _power(met: Bootstrap, n: int) -> tuple[Entries, Array, NDArray[np.float64]]
     if field.is_exact:
         return block, whole[:nS, nS], np.zeros(nS)
     side = np.stack([whole[:nS, nS], np.zeros(nS), whole[:nS, nS + 1]])
-    return block, side, np.minimum(whole[:nS, :nS].sum(axis=1), 1.0)
+    return block, side, whole[:nS, nS + 2]
 
 
 def td_target(n: Any, lam: Any) -> TDTarget:
