@@ -54,7 +54,8 @@ _SMALL = 16_000
 one bit has 13,000, and most of them are a list of turns that is never full."""
 
 _PATIENCE = 0.2
-"""Seconds in which Python may run a kernel before it is compiled, which takes about as long."""
+"""Seconds of processor time that Python may take for a kernel before it is compiled, which takes
+about as long."""
 
 _PATIENCE_WITH_LOOPS = 2.0
 """The same of the kernels of the oracle loop. The largest takes four seconds to compile."""
@@ -79,12 +80,12 @@ class Kernel:
             self.is_compiled = self.left < 0 or self.is_kept()
         if self.is_compiled or count_entries(arguments) > _SMALL:
             return self.compiled(*arguments)
-        begin = time.perf_counter()
+        begin = time.thread_time()
         try:
             with np.errstate(all="ignore"):  # as compiled code does
                 return self.function(*arguments)
         finally:
-            self.left -= time.perf_counter() - begin
+            self.left -= time.thread_time() - begin
 
 
 @typeof_impl.register(Kernel)
