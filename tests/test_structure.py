@@ -55,7 +55,6 @@ READERS = {
     "certificates/fixed_regions.py",
     "certificates/set_bounds.py",
     "lab/basins.py",
-    "lab/optimum_frequencies.py",
     "lab/optimum_statements.py",
 }
 """Modules that write down, or look for, results of `research`; beside them only commands do."""

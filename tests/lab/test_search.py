@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference_lab import canonical, code_of
 
 from pomdps import recall4
 from workbench import (
@@ -186,7 +187,7 @@ def test_the_printed_bound_fails_from_seed_0_too():
 def test_what_floats_say_of_the_loop_is_so_exactly(values):
     one = as_statement("oracle-stuck", memory="B1")
     space = SequenceTasks(2, 3, -2, 2)
-    code = space.code_of(np.array(values).reshape(3, 3))
+    code = code_of(space, np.array(values).reshape(3, 3))
     score = one.scores(space, np.array([code]))[0]
     assert one.score(space.task(code)) == pytest.approx(score, nan_ok=True)
     if not np.isnan(score):
@@ -357,7 +358,7 @@ def test_merging_symmetric_copies_loses_no_find():
     )
     assert merged.exhaustive
     assert 0 < len(merged) < merged.judged < whole.judged
-    assert {space.canonical(code, kinds) for code in codes(whole)} == set(codes(merged))
+    assert {canonical(space, code, kinds) for code in codes(whole)} == set(codes(merged))
 
 
 @pytest.mark.slow
@@ -365,7 +366,7 @@ def test_merging_loses_no_task_on_which_greedy_lowers_the_return():
     space = DeterministicPOMDPs(2, 2, 1, 0, 1, gamma=HALF)
     merged, whole = (search("greedy-lowers", space, keep=None, merge=kinds) for kinds in (None, ()))
     assert merged.provable
-    assert {space.canonical(code) for code in codes(whole)} == set(codes(merged))
+    assert {canonical(space, code) for code in codes(whole)} == set(codes(merged))
     assert len(merged) > 0
 
 

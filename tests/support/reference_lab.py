@@ -7,6 +7,10 @@ from fractions import Fraction
 from itertools import permutations, product
 from math import gcd
 
+import numpy as np
+
+from workbench.lab.spaces import KINDS
+
 Table = tuple
 
 
@@ -43,6 +47,23 @@ def count_classes(items: list, same) -> int:
         if not any(same(one, item) for one in found):
             found.append(item)
     return len(found)
+
+
+def images(space, code: tuple, kinds) -> list[tuple]:
+    """All images of a code under relabellings, each with its rewards in normal form."""
+    kinds = space.usable(kinds)
+    codes = space.normal(space.cleared(np.array([code])), kinds)
+    return [tuple(space.cleared(one.of(codes))[0].tolist()) for one in space.relabellings(kinds)]
+
+
+def canonical(space, code: tuple, kinds=KINDS) -> tuple:
+    """The first of a code's images."""
+    return min(images(space, code, kinds))
+
+
+def code_of(space, table) -> tuple:
+    """The code of a reward table."""
+    return tuple(space.values.index(Fraction(x)) for x in np.ravel(table))
 
 
 # ---------------------------------------------------------------------- POMDPs

@@ -154,14 +154,6 @@ class SequenceTasks(TaskSpace):
         table = np.array([int(x) for x in self.values] if whole else self.values, dtype=object)
         return table[np.asarray(code)].reshape((self.actions,) * self.length)
 
-    def code_of(self, table: Any) -> Code:
-        """The code of a table of this space."""
-        place = {x: i for i, x in enumerate(self.values)}
-        try:
-            return tuple(place[Fraction(x)] for x in np.asarray(table, dtype=object).ravel())
-        except KeyError as missing:
-            raise WorkbenchError(f"{missing.args[0]} is not among the rewards of {self}") from None
-
     def rewards(self, codes: Codes) -> NDArray[np.float64]:
         """The tables of several codes, as floats `[n, a_1, ..., a_L]`."""
         return np.array([float(x) for x in self.values])[codes].reshape(
@@ -205,47 +197,3 @@ class SequenceTasks(TaskSpace):
         apart = codes - unit
         divisor = np.gcd.reduce(apart, axis=1, keepdims=True)
         return unit + apart // np.maximum(divisor, 1)
-
-    def fixed(self, one: Relabelling, kinds: tuple[str, ...]) -> int:
-        """Tables in normal form that a permutation of the actions leaves alone: functions on its
-        cycles, by Moebius."""
-        cycles = _cycles(one.move)
-        top = len(self.values) - 1
-        unit = self._units(kinds)
-        if unit is None:
-            return _onto_lowest(cycles, top) if "shift" in kinds else (top + 1) ** cycles
-        if "shift" in kinds:
-            return 1 + sum(
-                _moebius(d) * (_onto_lowest(cycles, top // d) - 1) for d in range(1, top + 1)
-            )
-        below, above = unit, top - unit
-        sides = range(1, max(below, above) + 1)
-        return 1 + sum(_moebius(d) * ((below // d + above // d + 1) ** cycles - 1) for d in sides)
-
-
-def _cycles(move: NDArray[np.int64]) -> int:
-    seen, found = np.zeros(len(move), dtype=bool), 0
-    for place in range(len(move)):
-        found += not seen[place]
-        while not seen[place]:
-            seen[place] = True
-            place = int(move[place])
-    return found
-
-
-def _onto_lowest(places: int, top: int) -> int:
-    """Functions from some places to 0, ..., top that take the value 0."""
-    return int((top + 1) ** places - top**places)
-
-
-def _moebius(n: int) -> int:
-    """The Moebius function: 0 if a square divides n, else -1 to the number of its primes."""
-    found, d = 1, 2
-    while n > 1:
-        if n % d == 0:
-            n //= d
-            if n % d == 0:
-                return 0
-            found = -found
-        d += 1
-    return found

@@ -21,7 +21,7 @@ digit 0 before codes are compared (`cleared`), so that each smaller task has one
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.pomdp import POMDP
-from workbench.lab.spaces import KINDS, Code, Codes, Relabelling, TaskSpace, check_rewards
+from workbench.lab.spaces import Code, Codes, Relabelling, TaskSpace, check_rewards
 
 Weights = tuple[int, ...]
 """How many of `parts` each outcome has."""
@@ -323,10 +323,6 @@ class SparsePOMDPs(TaskSpace):
         divisor = np.maximum(np.gcd.reduce(values, axis=1, keepdims=True), 1)
         found[:, part] = values // divisor - self.lowest
         return found
-
-    def count(self, kinds: Collection[str] = KINDS) -> int:
-        """By listing them."""
-        return sum(1 for _ in self.classes(kinds))
 
 
 def _shares(row: Weights) -> dict[int, Fraction]:

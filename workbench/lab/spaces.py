@@ -17,10 +17,6 @@ which is a code of the same class, the same for all of the class. Which symmetri
 depends on the question: a rule that breaks ties by the number of an action tells relabelled actions
 apart (`Statement.symmetries`), and only what gives the same answer for certain is merged.
 
-**Counting.** Where nothing is cleared the number of classes is Burnside's: the mean over g of the
-codes that g leaves alone, a product over the cycles of g. Otherwise classes are counted by listing
-them.
-
 >>> from workbench.lab.sequences import SequenceTasks
 >>> space = SequenceTasks(length=2, actions=2, lowest=0, highest=1)
 >>> (
@@ -61,7 +57,7 @@ CHUNK = 4096
 """Codes that are looked at together."""
 
 MOST_LISTED = 20_000_000
-"""`classes` refuses to go through spaces with more codes than this, unless told otherwise."""
+"""`classes` refuses to go through spaces with more codes than this."""
 
 _MOST_REWARDS = 1_000
 
@@ -82,22 +78,6 @@ class Relabelling:
         for i, to in enumerate(self.move.tolist()):
             image[:, to] = self.rename[i][codes[:, i]]
         return image
-
-    def fixed(self) -> int:
-        """How many codes it leaves alone: for each cycle of places, the digits that come back to
-        themselves."""
-        found, seen = 1, np.zeros(len(self.move), dtype=bool)
-        for first in range(len(self.move)):
-            if seen[first]:
-                continue
-            digits = np.arange(len(self.rename[first]))
-            place, start = first, digits
-            while not seen[place]:
-                seen[place] = True
-                digits = self.rename[place][digits]
-                place = int(self.move[place])
-            found *= int((digits == start).sum())
-        return found
 
 
 def check_rewards(steps: Fraction | int) -> None:
@@ -202,27 +182,6 @@ class TaskSpace(ABC):
                 )
         return tuple(found)
 
-    def canonical_ranks(self, codes: Codes, kinds: Collection[str]) -> NDArray[Any]:
-        """The numbers of the canonical forms of some codes."""
-        usable = self.usable(kinds)
-        codes = self.normal(self.cleared(codes), usable)
-        best: NDArray[Any] | None = None
-        for one in self._group(usable):
-            ranks = self.ranks(self.cleared(one.of(codes)))
-            best = ranks if best is None else np.minimum(best, ranks)
-        assert best is not None
-        return best
-
-    def canonical(self, code: Code, kinds: Collection[str] = KINDS) -> Code:
-        """The canonical form of a code."""
-        rank = int(self.canonical_ranks(np.array([code]), kinds)[0])
-        return tuple(self.codes(rank, rank + 1)[0].tolist())
-
-    def images(self, code: Code, kinds: Collection[str] = KINDS) -> set[Code]:
-        """All images of a code under relabellings, as they are, neither normal nor cleared."""
-        codes = np.array([code])
-        return {tuple(one.of(codes)[0].tolist()) for one in self._group(self.usable(kinds))}
-
     def is_canonical(self, codes: Codes, kinds: Collection[str] = KINDS) -> NDArray[np.bool_]:
         """Which of some codes are their own canonical form."""
         usable = self.usable(kinds)
@@ -238,11 +197,12 @@ class TaskSpace(ABC):
         good[good] = still
         return np.asarray(good, dtype=bool)
 
-    def classes(self, kinds: Collection[str] = KINDS, most: int = MOST_LISTED) -> Iterator[Code]:
+    def classes(self, kinds: Collection[str] = KINDS) -> Iterator[Code]:
         """The canonical codes, in order."""
-        if self.size > most:
+        if self.size > MOST_LISTED:
             raise TooLarge(
-                f"{self} has {self.size:,} codes, more than {most:,}: sample it, or make it smaller"
+                f"{self} has {self.size:,} codes, more than {MOST_LISTED:,}: sample it, or make it "
+                "smaller"
             )
         for first in range(0, self.size, CHUNK):
             codes = self.codes(first, min(first + CHUNK, self.size))
@@ -250,17 +210,8 @@ class TaskSpace(ABC):
                 yield tuple(row)
 
     def count(self, kinds: Collection[str] = KINDS) -> int:
-        """How many classes there are, by Burnside."""
-        usable = self.usable(kinds)
-        group = self._group(usable)
-        total = sum(self.fixed(one, usable) for one in group)
-        assert total % len(group) == 0
-        return total // len(group)
-
-    def fixed(self, one: Relabelling, kinds: tuple[str, ...]) -> int:
-        """How many codes in normal form a relabelling leaves alone. A space with normal forms
-        counts them itself."""
-        return one.fixed()
+        """How many classes there are, by listing them."""
+        return sum(1 for _ in self.classes(kinds))
 
     # ------------------------------------------------------------------ walking
 
