@@ -1,27 +1,34 @@
 """What the checker says about forged certificates, word by word, as it was looked at once.
 
-`python tests/checker/test_verdicts.py` writes the list anew: every kind of certificate, changed in
-up to `MOST` places, with the sentence that accepts or refuses it. `test_recheck` has the changes
-that are accepted judged by other code. Only the standard library and the checker are needed, so
-that mutation testing can ask it first.
+`python tests/checker/test_verdicts.py` writes the list anew: every kind of certificate, some with
+further ones, changed in up to `MOST` places, with the sentence that accepts or refuses it; and a
+digest of what its arithmetic answers to drawn numbers. `test_recheck` has the changes that are
+accepted judged by other code. Only the standard library and the checker are needed, so that
+mutation testing can ask it first.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import sys
 import time
+from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from arithmetic import answers, product_of_roots
 from changed import changes
 
+from workbench.checker.polynomials import at, common_divisor, divided, positive
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 
 SAID = Path(__file__).parents[1] / "data" / "checker_verdicts.json"
-MOST, SLOWEST = 120, 0.3
+MOST, MORE, SLOWEST = 120, 40, 0.3
+ROUNDS = 40
 
 
 def verdict(certificate: Any) -> str:
@@ -34,13 +41,27 @@ def verdict(certificate: Any) -> str:
 
 def forged(kind: str, certificate: Any) -> list[tuple[str, Any]]:
     """Some changed certificates, always the same ones."""
-    every = list(changes(certificate))
-    return [("", certificate), *random.Random(kind).sample(every, min(len(every), MOST))]
+    every, most = list(changes(certificate)), MORE if "," in kind else MOST
+    return [("", certificate), *random.Random(kind).sample(every, min(len(every), most))]
+
+
+def arithmetic_digests() -> dict[str, str]:
+    """For each function of the checker's arithmetic a digest of its answers."""
+    told: dict[str, str] = {}
+    for key, answer in answers(ROUNDS).items():
+        name = key.split(" ", 1)[1]
+        told[name] = told.get(name, "") + answer
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in told.items()}
 
 
 def first_difference() -> str | None:
-    """The first forgery about which the checker says something else."""
-    for kind, (certificate, said) in json.loads(SAID.read_text()).items():
+    """The first forgery, or arithmetic, about which the checker says something else."""
+    record = json.loads(SAID.read_text())
+    known = record.pop("arithmetic")
+    for name, digest in arithmetic_digests().items():
+        if digest != known[name]:
+            return f"{name} is another one"
+    for kind, (certificate, said) in record.items():
         for what, changed in forged(kind, certificate):
             if what in said and (found := verdict(changed)) != said[what]:
                 return f"{kind}, {what}: {found}, not {said[what]}"
@@ -51,13 +72,84 @@ def test_forged_certificates_get_the_verdicts_that_were_looked_at():
     assert first_difference() is None
 
 
+def test_a_polynomial_that_is_said_to_be_positive_is_so_wherever_one_looks():
+    shown = 0
+    for k in range(300):
+        rng = random.Random(k)
+        p, low, strict = product_of_roots(rng), Fraction(k % 4, 4), k % 3 > 0
+        values = [at(p, low + (1 - low) * Fraction(i, 24)) for i in range(25)]
+        inside = values[1:-1] if low == 0 and not strict else values
+        if positive(p, low, strict):
+            shown += 1
+            assert all(x > 0 or (not strict and x == 0) for x in inside[low == 0 :])
+        elif min(values) > 0:
+            roots = [Fraction(i, 4) for i in range(5)]
+            assert any(low <= x <= 1 and at(p, x) == 0 for x in roots), (k, p)
+    assert shown > 60
+
+
+def test_a_common_divisor_divides_both_and_leaves_nothing_in_common():
+    large = 0
+    for k in range(200):
+        rng = random.Random(k)
+        p, q = product_of_roots(rng), product_of_roots(rng)
+        found = common_divisor(p, q)
+        large += len(found) > 1
+        assert common_divisor(divided(p, found), divided(q, found)) == [1]
+    assert large > 30
+
+
+def further() -> Iterator[tuple[str, Any]]:
+    """Certificates that take other branches than the first of their kind."""
+    from judging import certificates_of
+
+    from proofs.own.pairs import two_step_task
+    from workbench.certificates.every_k import limit_for_every_k
+    from workbench.certificates.loop import certify
+    from workbench.improvement.batch import sequence_task
+
+    for name, table in {
+        "phases": [[1, 4, 0], [2, 0, 3], [3, 3, 3]],
+        "stays": [[4, 3, 0], [2, 4, 3], [2, 0, 1]],
+        "stays at the last": [[0, 1, 1], [1, 4, 1], [2, 2, 4]],
+        "stays from 2": [[2, 0, 4], [1, 4, 3], [2, 0, 4]],
+        "phases from 2": [[4, 0, 3], [4, 2, 3], [0, 2, 1]],
+    }.items():
+        yield f"every-k, {name}", limit_for_every_k(table)
+    step, trap = Fraction(1, 5), sequence_task([[5, 4], [0, 6]])
+    once: Any = {"most_phases": 1, "checked_iterates": 4}
+    yield "oracle-loop, iterates", certify(trap, "B1", step, **once)
+    yield "oracle-loop, histories", certify(two_step_task(1), "OA1", step)
+    yield "oracle-loop, chance", certify(two_step_task(4), "B1", step)
+    for kind, claim, place in (
+        ("greedy-family", "T.bits", 0),
+        ("greedy-family", "C.fig", -1),
+        ("critical-points", "P.am2026.spread", 0),
+        ("fixed-point-regions", "S5.settle-b1", 0),
+        ("fixed-point-regions", "B.settle", 0),
+        ("q-values", "C2", 0),
+        ("q-values", "S51.variance", 0),
+        ("excluded", "S52.stable*", -1),
+        ("memory-update", "A4.oak", -1),
+        ("sum-claim", "T.oa1", 0),
+        ("sum-claim", "T.oa1", -1),
+        ("sum-claim", "T.push", 0),
+        ("sum-claim", "S51.variance*", 0),
+        ("polynomial-positive", "S52.vanish", 0),
+        ("polynomial-positive", "S52.vanish", -1),
+        ("td-values", "P.allen2024.parity", 0),
+    ):
+        found = [one for one in certificates_of(claim) if one["kind"] == kind]
+        yield f"{kind}, {claim} {place}", found[place]
+
+
 def write() -> None:
     """Write the verdicts of today."""
     from certified import CERTIFICATES
 
-    record = {}
-    for kind, make in CERTIFICATES.items():
-        certificate, said = json.loads(json.dumps(make())), {}
+    record: dict[str, Any] = {"arithmetic": arithmetic_digests()}
+    for kind, made in (*((kind, make()) for kind, make in CERTIFICATES.items()), *further()):
+        certificate, said = json.loads(json.dumps(made, default=str)), {}
         for what, changed in forged(kind, certificate):
             began = time.process_time()
             found = verdict(changed)
