@@ -90,6 +90,8 @@ def said(entry: LedgerEntry) -> str:
 
 def summary(entries: list[LedgerEntry]) -> str:
     """One line: how many of each verdict, and whether all is as documented."""
+    if not entries:
+        return "no claim was judged"
     counts = Counter(entry.verdict for entry in entries)
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
     wrong = [entry for entry in entries if not entry.ok]

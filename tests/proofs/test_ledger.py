@@ -17,7 +17,7 @@ from proofs.ledger import LEDGER, ORDER, Claim, checked, load, refuted, run
 from proofs.ledger.formal import formal_claims
 from proofs.ledger.places import REQUIRED
 from proofs.ledger.quotes import QUOTES
-from proofs.report import read_record, readme
+from proofs.report import read_record, readme, summary
 from workbench import augment, uniform
 from workbench.checker.__main__ import check_file
 from workbench.checker.ledger_file import EVIDENCE, check_ledger
@@ -308,3 +308,7 @@ def test_bad_arguments_of_the_command(tmp_path):
     assert "there is no claim 'C9'" in str(command("C9").exception)
     (tmp_path / "x.json").write_text("{}")
     assert "a ledger is a list" in str(command("--recheck", str(tmp_path / "x.json")).exception)
+
+
+def test_a_summary_of_no_claims_counts_none():
+    assert summary([]) == "no claim was judged"
