@@ -101,6 +101,7 @@ ORDER = (
     "T.push",
     "T.grows",
     "T.saddle",
+    "T.soft",
 )
 """The statements of the paper in the order in which it makes them; a corrected one follows the
 printed one. Ids that are not listed come last in their section."""

@@ -6,4 +6,5 @@ bits      B(k) on tables of two actions: where it is stuck, and that no memory i
 histories buffers that must push and hold the history: how fast the loop reaches the best
 shares    a task on which eight memories hurt; how often memory hurts; more actions
 saddles   symmetric tables on which the loop stays at a saddle, for every step
+soft      the smallest aliased task on which softmax Q-learning has two attracting fixed points
 """
