@@ -143,12 +143,6 @@ def _random_episode(env, rng) -> float:
     return r
 
 
-def test_what_changes_late_is_found_out_and_not_shared():
-    P = from_gymnasium(toys.Ageing())
-    values = [len(P.S), len(P.terminal), evaluate(P, uniform(P), exact=True).value]
-    assert values == [7, 1, F(99, 100) ** 5]
-
-
 def test_a_state_that_leaves_something_out_is_refused_by_playing():
     with pytest.raises(Disagreement, match="calls impossible"):
         from_gymnasium(toys.Ageing(), state=lambda env: "always the same", observe=lambda env, o: 0)

@@ -37,7 +37,6 @@ from workbench.interop.gym.rollout import Disagreement, Played, compare_with_rol
 from workbench.interop.gym.subject import (
     Observer,
     Parts,
-    SharedStateChanged,
     StateReader,
     Subject,
     canonical,
@@ -147,11 +146,7 @@ def from_gymnasium(
             except Disagreement:
                 law = None  # something happens that the table does not hold: run the environment
         if law is None:
-            try:
-                P = found_by(_Exploration, subject, "every draw enumerated")
-            except SharedStateChanged:
-                subject.share_nothing()
-                P = found_by(_Exploration, subject, "every draw enumerated")
+            P = found_by(_Exploration, subject, "every draw enumerated")
     return P if step_limit is None else with_step_limit(P, step_limit, subject.pay_at(step_limit))
 
 
@@ -398,15 +393,12 @@ class _Exploration(_Walk):
                     self._again(env, action, row)
                 self.rows[place, j] = row
                 pairs += 1
-            self.source.learn_what_changes(env)
             self.tell(f"{len(self.nodes):,} states found, {len(self.waiting):,} to go")
-        self.source.require_unchanged()
 
     def _again(self, env: Any, action: Any, row: dict[tuple[int, Number], Fraction]) -> None:
         with _nothing_drawn_elsewhere():
             second = self._row(env, action)
         if second != row:
-            self.source.require_unchanged()
             raise CannotEnumerate(
                 f"action {show(action)} from {show(self.source.state(env))} gave other results "
                 "when run a second time: something besides its generators is random, or copies "

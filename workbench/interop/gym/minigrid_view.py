@@ -256,9 +256,6 @@ class MiniGridSubject(Subject):
             else self.see(env, obs)
         )
 
-    def learn_what_changes(self, env: Any) -> None:
-        """Copies share all that is known not to change from the start: see `copy`."""
-
     def pay(self, env: Any, r: Any) -> Number:
         if self._reward is not None:
             return self._reward(env, r)

@@ -92,9 +92,6 @@ class PopgymSubject(Subject):
             if isinstance(table, np.ndarray) and name != "idx"
         ]
 
-    def learn_what_changes(self, env: Any) -> None:
-        """Copies share `constants`, and nothing else."""
-
     def state(self, env: Any) -> Parts:
         if self._state is not None:
             return super().state(env)

@@ -7,7 +7,6 @@ rendering aside. That is the default; `state` replaces it by named attributes or
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import enum
 import itertools
@@ -86,9 +85,6 @@ _NO_HOLDERS = (
 )
 """What is not searched for random generators."""
 
-TRIALS = 3
-"""States that must agree on an attribute before copies share it."""
-
 StateReader = Callable[[Any], Hashable] | Sequence[str] | None
 Observer = Callable[[Any, Any], Hashable] | None
 
@@ -138,13 +134,6 @@ def canonical(value: Any, path: str = "state", inside: tuple[int, ...] = ()) -> 
         f"{path} is a {type(value).__qualname__}, which cannot be compared between states: name "
         "the attributes that make the state with state=(...), or give a function"
     )
-
-
-def _holds_generator(found: Hashable) -> bool:
-    """Whether there is a random generator in what `canonical` made of a value."""
-    if isinstance(found, tuple | frozenset):
-        return any(map(_holds_generator, found))
-    return found is _GENERATOR
 
 
 def own_generators(holder: Any, draws: Draws, path: str, seen: set[int]) -> None:
@@ -206,18 +195,8 @@ def without_limits(env: Any) -> Any:
     return env
 
 
-class SharedStateChanged(Exception):
-    """An attribute that copies share, because no step had changed it, was changed by a later
-    one."""
-
-
 class Subject:
     """An environment that is being explored.
-
-    Copying it whole for every run is slow where it holds large tables that never change. The first
-    states are explored on whole copies; what no step changed there is then shared between copies,
-    and is compared with what it was when the exploration is done: if it changed after all, the
-    exploration has to be made again with `share_nothing`.
 
     Attributes
     ----------
@@ -239,22 +218,14 @@ class Subject:
         self.env = env
         self._state, self._observe, self._reward = state, observe, reward
         self.keeps_time = state is None
-        self._first: dict[tuple[int, str], Hashable] | None = None
-        self._trials_left = TRIALS
-        self._steady: set[tuple[int, str]] = set()
-        self._shared: dict[int, tuple[Any, Hashable]] = {}
 
     def copy(self, env: Any) -> Any:
-        """An independent copy. Spaces, specifications and unchanging parts are shared."""
+        """An independent copy. Spaces and specifications are shared."""
         spaces, registration = need("gymnasium.spaces"), need("gymnasium.envs.registration")
         shared = (spaces.Space, registration.EnvSpec, np.random.Generator, Draws)
         memo = {id(x): x for x in self.constants(env)}
-        for depth, layer in enumerate(reversed(layers(env))):
-            for name, x in vars(layer).items():
-                if isinstance(x, shared) or self._is_shared(depth, name):
-                    memo[id(x)] = x
-                if self._is_shared(depth, name):
-                    self._note(x, name)
+        for layer in layers(env):
+            memo |= {id(x): x for x in vars(layer).values() if isinstance(x, shared)}
         return copy.deepcopy(env, memo)
 
     def constants(self, env: Any) -> list[Any]:
@@ -263,59 +234,10 @@ class Subject:
 
     def take_draws(self, env: Any, draws: Draws) -> None:
         """Have a copy draw from `draws`, whichever generators it holds."""
-        seen: set[int] = set()
-        for depth, layer in enumerate(reversed(layers(env))):
-            for name, x in vars(layer).items():
-                if self._is_shared(depth, name) or _is_space(x):
-                    seen.add(id(x))
+        seen = {id(x) for layer in layers(env) for x in vars(layer).values() if _is_space(x)}
         for layer in layers(env):
             own_generators(layer, draws, type(layer).__name__, seen)
         env.unwrapped.np_random = draws
-
-    def _is_shared(self, depth: int, name: str) -> bool:
-        return self._trials_left == 0 and (depth, name) in self._steady
-
-    def _note(self, value: Any, name: str) -> Hashable:
-        """Note a shared value when it is first met. It is kept, so that its id stays its own."""
-        if id(value) not in self._shared:
-            self._shared[id(value)] = value, canonical(value, name)
-        return self._shared[id(value)][1]
-
-    def _tables(self, env: Any) -> dict[tuple[int, str], Any]:
-        """The attributes that hold more than a number or a word: those worth sharing."""
-        simple = (bool, int, float, str, bytes, type(None))
-        return {
-            (depth, name): value
-            for depth, layer in enumerate(reversed(layers(env)))
-            for name, value in vars(layer).items()
-            if name not in _NO_STATE and not isinstance(value, simple) and not _is_space(value)
-        }
-
-    def learn_what_changes(self, env: Any) -> None:
-        """Compare a state with the first one, until enough of them agree on what never changes."""
-        if self._trials_left == 0:
-            return
-        values = {}
-        for key, value in self._tables(env).items():
-            with contextlib.suppress(CannotEnumerate):
-                values[key] = canonical(value, key[1])
-                if _holds_generator(values[key]):
-                    del values[key]  # each run gives it another one
-        if self._first is None:
-            self._first, self._steady = values, set(values)
-        first = self._first
-        self._steady &= {key for key, value in values.items() if first.get(key) == value}
-        self._trials_left -= 1
-
-    def require_unchanged(self) -> None:
-        """Raise `SharedStateChanged` if something that copies share is not what it was."""
-        for value, before in self._shared.values():
-            if canonical(value, "state") != before:
-                raise SharedStateChanged
-
-    def share_nothing(self) -> None:
-        """Copy everything from now on."""
-        self._trials_left, self._steady, self._shared = 0, set(), {}
 
     def state(self, env: Any) -> Parts:
         """What tells the states apart."""
@@ -323,19 +245,14 @@ class Subject:
             return Parts([("state", _hashable(self._state(env), "the state"))])
         if self._state is not None:
             return Parts([(name, canonical(_attribute(env, name), name)) for name in self._state])
-        found = []
-        for depth, layer in enumerate(reversed(layers(env))):
-            for name, value in sorted(vars(layer).items()):
-                if name not in _NO_STATE and not _is_space(value):
-                    found.append(
-                        (
-                            name if depth == 0 else f"{type(layer).__name__}.{name}",
-                            self._note(value, name)
-                            if self._is_shared(depth, name)
-                            else canonical(value, name),
-                        )
-                    )
-        return Parts(found)
+        return Parts(
+            [
+                (name if depth == 0 else f"{type(layer).__name__}.{name}", canonical(value, name))
+                for depth, layer in enumerate(reversed(layers(env)))
+                for name, value in sorted(vars(layer).items())
+                if name not in _NO_STATE and not _is_space(value)
+            ]
+        )
 
     def see(self, env: Any, obs: Any) -> Hashable:
         """The label of an observation, or its parts."""
