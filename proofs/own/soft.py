@@ -72,7 +72,7 @@ def led_to(P: POMDP) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def lead(low: Any, high: Any, above: bool) -> Any:
+def lead_of_one(low: Any, high: Any, above: bool) -> Any:
     """L(b), where 1 is the greedy action (above) or 0 is."""
     if not above:
         return sympy.cancel(high.subs(v, low) - low)
@@ -80,7 +80,7 @@ def lead(low: Any, high: Any, above: bool) -> Any:
     return sympy.cancel(q - low)
 
 
-def chance(n: int) -> Any:
+def at_odds(n: int) -> Any:
     """The chance of 1 at odds of 2^n."""
     odds = Rational(2) ** n
     return odds / (1 + odds)
@@ -96,7 +96,7 @@ def wrong_sign(odds: tuple[int, ...], logs: tuple[Any, Any]) -> str | None:
     """Odds at which F has another sign than +, -, +, -, or at which another action is greedy."""
     low, high = led_to(alike())
     for k, n in enumerate(odds):
-        L = lead(low, high, n > 0).subs(b, chance(n))
+        L = lead_of_one(low, high, n > 0).subs(b, at_odds(n))
         ends = sorted(L - TAU * n * x for x in logs)
         if not ((ends[0] > 0) if k % 2 == 0 else (ends[1] < 0)) or (L > 0) != (n > 0):
             return f"F at odds 2^{n} lies between {ends[0]} and {ends[1]}"
@@ -154,7 +154,7 @@ def two_attract(
     proof.step("signs", wrong_sign(odds, logs))
     for above, (left, end) in zip((False, True), list(pairwise(odds))[::2], strict=True):
         for slope in pulls(above, tau):
-            found = prove_positive(slope, {b: Interval(chance(left), chance(end))})
+            found = prove_positive(slope, {b: Interval(at_odds(left), at_odds(end))})
             certificates += found.certificates
             proof.step("attract", None if found.holds else f"{slope} at {found.witness}")
     listed = soft_equilibria(P, QLearning(), Fraction(1, 5))
