@@ -204,14 +204,14 @@ def reached(copy: Path, room: Path, tests: list[str], warm: bool) -> Reached:
     return pickle.loads(kept.read_bytes())
 
 
-def tried(room: str, tests: list[str]) -> int:
+def tried(room: str, module: str, tests: list[str]) -> int:
     """The exit code of the tests of a mutant; the checker's verdicts on forgeries come first."""
     if room == "checker":
         sys.path[:0] = ["tests/checker", "tests/support"]
         import test_verdicts
 
         try:
-            if test_verdicts.first_difference() is not None:
+            if test_verdicts.first_difference(module) is not None:
                 return 1
         except Exception:
             return 1
@@ -352,7 +352,7 @@ def main() -> None:
         path.write_text(changed)
         os.utime(path, (i + 1, i + 1))  # bytecode is told apart by it
         usual = sum(every[test][0] for test in tests)
-        code = in_a_child(partial(tried, asked.room, tests), 30 + 4 * usual)
+        code = in_a_child(partial(tried, asked.room, path.stem, tests), 30 + 4 * usual)
         path.write_text(whole)
         os.utime(path, (stamp, stamp))
         known[key] = dict(zip(("file", "text", "change", "copy"), key, strict=True)) | {
