@@ -323,7 +323,11 @@ def equivalent(
         "memory, one stochastic.",
         "The paper's definition of P' leaves out gamma' = gamma, which returns need.",
     )
-    return proved("kernels equal; sums of any size", argument, [*certificates, shown])
+    return proved(
+        "both give every step the same probability, whatever the sizes",
+        argument,
+        [*certificates, shown],
+    )
 
 
 def uneven_policy(E: POMDP) -> Policy:

@@ -165,7 +165,7 @@ def as_printed(
         "memory which reads rewards may even do better than every history is A2.rewards.",
     )
     return misprint(
-        "b_0 without mu; meant: mu(s) omega(o|s)",
+        "b_0 leaves out mu; meant is mu(s) omega(o|s)",
         argument,
         counterexample={
             "model": model_json(P),
@@ -545,7 +545,11 @@ def corrected(
         "The policy that the proof describes, built from the f found and evaluated in rationals:",
         table_text(["task", "memory", "pairs (m,o)", "value = best history"], lines),
     )
-    return argued("as pi* does, any size; equal on 10 cases", argument, certificates)
+    return argued(
+        "a policy of (m, o) acts as pi* does, whatever the sizes; 10 tasks agree",
+        argument,
+        certificates,
+    )
 
 
 corrected.twin(

@@ -87,7 +87,11 @@ def rewards_tell_more(
         "So Proposition A.1 is an inequality, at least as good, where Gamma reads rewards; with "
         "Gamma of observations and actions it is an equality (A2.optimal*).",
     )
-    return proved("3/2 against 1", argument, [value_certificate(E, "none", pi, worth)])
+    return proved(
+        "the reward tells the coin: 3/2 with this memory, 1 without it",
+        argument,
+        [value_certificate(E, "none", pi, worth)],
+    )
 
 
 rewards_tell_more.twin("two beliefs", guards="beliefs", beliefs=2)
@@ -157,7 +161,7 @@ def observation_in_the_state(
         f"o') disagree with probability {disagree}.",
     )
     certificate = identity_certificate("they disagree", "1/2*1/2 + 1/2*1/2", str(disagree))
-    return proved("m' and o' are drawn together", argument, [certificate])
+    return proved("Gamma reads o', so m' and o' have to be drawn together", argument, [certificate])
 
 
 observation_in_the_state.twin("a memory of o, not of o'", guards="with", memory="late")
@@ -328,7 +332,11 @@ def ends_of_lambda(
     certificate = identity_certificate(
         "lambda = 1", str(at[high].q[o, a]), str(sympy.sympify(true.q[o, a]))
     )
-    return proved("targets of any size", argument, [none, whole, *few, certificate])
+    return proved(
+        "both equalities hold for targets of any number of steps",
+        argument,
+        [none, whole, *few, certificate],
+    )
 
 
 def _unlike(P: POMDP, left: Any, right: Any) -> str | None:

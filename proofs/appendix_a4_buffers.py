@@ -252,7 +252,11 @@ def buffers_of_pairs(
         "each decided on all histories:",
         table_text(["task", "k", "depends on", "memory"], rows),
     )
-    return proved("f = push; buffer and o_t give b, every k", argument, [*lengths, *certificates])
+    return proved(
+        "who always pushes can compute the belief from the buffer and o, for every k",
+        argument,
+        [*lengths, *certificates],
+    )
 
 
 buffers_of_pairs.twin("the last k + 1 pairs", guards="buffer", claimed=1)
@@ -310,7 +314,11 @@ def buffers_of_observations(
         "each decided on all histories:",
         table_text(["task", "k", "o_t", "memory"], rows),
     )
-    return proved("f = push; buffer and o_t give b, every k", argument, [*lengths, *certificates])
+    return proved(
+        "who always pushes can compute the belief from the buffer and o, for every k",
+        argument,
+        [*lengths, *certificates],
+    )
 
 
 buffers_of_observations.twin("the last k + 1 observations", guards="buffer", claimed=1)

@@ -118,7 +118,9 @@ def why_oa1_fails(
         f"A second way: {recheck(certificate)}.",
     )
     return proved(
-        "all iterates, steps <= 1/5, certified", argument, [*chain.certificates, certificate]
+        "a certificate covers every iterate and every step size up to 1/5",
+        argument,
+        [*chain.certificates, certificate],
     )
 
 
@@ -301,7 +303,11 @@ def figure_5(
         "ever after, for all first steps e, all later products y of 1 - eps and all 2 <= K = 2^k "
         "<= 32. The limit does 0, 1, 0, worth 3. (For much larger K greedy takes another way.)",
     )
-    return proved("OA1 25/16; OA2, B1..B5 3; small steps", argument, certificates)
+    return proved(
+        "small steps end at 25/16 with OA1, and at 3 with OA2, B1, B2 and B5",
+        argument,
+        certificates,
+    )
 
 
 def _optimal_policies(P: POMDP) -> dict[str, tuple[POMDP, Policy]]:

@@ -186,7 +186,11 @@ def every_binary_memory(
         value_certificate(P, "B2", local_optimum(E2), end),
         value_certificate(P, "B2", best, better),
     ]
-    return proved("all k, x: one family, checked; k<=4 too", argument, certificates)
+    return proved(
+        "a formula in K = 2^k covers every iterate; B(k) itself was run for k up to 4",
+        argument,
+        certificates,
+    )
 
 
 def _limit(P: Any, k: int) -> Fraction:
@@ -264,7 +268,7 @@ def expressive_memory_is_not_enough(
         value_certificate(P, f"B{k}", best, best_value),
     ]
     return proved(
-        f"B{k} separates beliefs, loop to {end} < {best_value}",
+        f"B{k} tells all beliefs apart, and the loop ends at {end}, below {best_value}",
         argument,
         [*certificates, *region.certificates],
     )
@@ -322,7 +326,11 @@ def any_scale(proof: Proof, gap: Fraction = Fraction(1, 4), sign: int = 1) -> Ev
         value_certificate(P, "B3", best, best_value),
         *region.certificates,
     ]
-    return proved("symbolic scale a > 0: gap a/4", argument, certificates)
+    return proved(
+        "with rewards times a the loop ends a/4 below the best, for every a > 0",
+        argument,
+        certificates,
+    )
 
 
 any_scale.twin("a gap of a/3", guards="gap", gap=Fraction(1, 3))

@@ -134,7 +134,9 @@ def two_memories(
         "nothing moves.",
         f"A second way, for all x and t: {recheck(certificates[-3])}.",
     )
-    return proved("every step in (0,1]: 3/4 and 1", argument, certificates)
+    return proved(
+        "B5 ends at 3/4 and OA1 at 1, for every step size in (0, 1]", argument, certificates
+    )
 
 
 two_memories.twin(

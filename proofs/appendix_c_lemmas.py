@@ -109,7 +109,9 @@ def closed_form_of_q(
         "1.",
         f"A second way: {recheck(certificates[-1])}.",
     )
-    return proved("identity in 30 symbols", argument, certificates)
+    return proved(
+        "an identity in 30 symbols holds for all policies at once", argument, certificates
+    )
 
 
 closed_form_of_q.twin(
@@ -154,7 +156,9 @@ def local_optimum_is_greedy(
         f"A second way: {recheck(certificate)}.",
     )
     return proved(
-        "strict in memory 0, writes tie in 1", argument, [certificate, *region.certificates]
+        "pi_l is greedy on its q-values; only writes tie, in memory state 1",
+        argument,
+        [certificate, *region.certificates],
     )
 
 
@@ -252,7 +256,11 @@ def loop_from_uniform(
         value_certificate(P, "B1", pi_l, end),
         value_certificate(P, "B1", best, best_value),
     ]
-    return proved("for all steps in (0,1], table exact", argument, certificates)
+    return proved(
+        "for every step size in (0, 1]; the table is recomputed in fractions",
+        argument,
+        certificates,
+    )
 
 
 def _is_printed(q: Fraction, shown: str) -> bool:

@@ -82,7 +82,11 @@ def inductive_step(
             shown = "at " + ", ".join(f"{name} = {x}" for name, x in witness)
             proof.step(key, None if decided.holds else shown)
             certificates += decided.certificates
-    return proved("identity in 31 symbols, then products", ARGUMENT, certificates)
+    return proved(
+        "an identity in 31 symbols; products of its conditions give the inequalities",
+        ARGUMENT,
+        certificates,
+    )
 
 
 ARGUMENT = text(

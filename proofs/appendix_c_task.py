@@ -67,7 +67,11 @@ def optimum(proof: Proof, rewards: Rewards = RECALL4_REWARDS) -> Evidence:
         "3 and no other; after 2 and after 3 it ties with action 1, so 'the optimal action is to "
         "take action 3' holds for 3 as a best action, not as the only one.",
     )
-    return proved("16 cases; after 2 and 3, 1 ties with 3", argument, certificates)
+    return proved(
+        "all 16 pairs of actions compared; after 2 and 3, action 1 ties with 3",
+        argument,
+        certificates,
+    )
 
 
 optimum.twin("reward of 1 then 3 raised to 1", guards="optimum", rewards=changed_rewards(1, 3, 1))
@@ -128,7 +132,10 @@ def b2_is_expressive(proof: Proof, k: int = 2) -> Evidence:
         "The missing hypothesis is 2^k >= 5, or the weaker property.",
     )
     return refuted(
-        "5 beliefs, 4 memory states", argument, counterexample=shown, certificates=[pigeons(P, k)]
+        "5 beliefs must be told apart; two bits give 4 memory states",
+        argument,
+        counterexample=shown,
+        certificates=[pigeons(P, k)],
     )
 
 
@@ -177,7 +184,11 @@ def what_b2_and_b3_can_do(
         "does; the best constant action reaches:",
         table_text(["memory", "value"], lines),
     )
-    return proved("f for k>=3, pigeonhole below, policies", argument, certificates)
+    return proved(
+        "3 bits tell all 5 beliefs apart, 2 cannot; 1 bit has an optimal policy",
+        argument,
+        certificates,
+    )
 
 
 def _paper_value(P: POMDP, k: int, certificates: list[dict[str, Any]]) -> Any:

@@ -165,8 +165,8 @@ def verdict_on(proof: Proof, judgement: Judgement, figure: str, summary: str = "
     trouble = None if yes else _first_against(judgement)
     proof.step("findings", trouble, refutes=against)
     if yes:
-        under = "every reading" if len(yes) == len(found) else " / ".join(yes)
-        return supported(summary or f"{len(JUDGED)} unseen seeds: {under}", argument)
+        under = "every reading" if len(yes) == len(found) else f"the reading {' / '.join(yes)}"
+        return supported(summary or f"{len(JUDGED)} unseen seeds, under {under}", argument)
     if against:
         return refuted("contradicted under every reading", argument, counterexample=trouble)
     return open_(summary or "undecided", argument)

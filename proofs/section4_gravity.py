@@ -237,7 +237,9 @@ def gravity_needs_memory(
         "discount between.",
     )
     return proved(
-        "at (3,0) right is optimal before the button, left after it", argument, certificates
+        "at (3,0) only right is optimal before the button, and only left after it",
+        argument,
+        certificates,
     )
 
 
@@ -342,7 +344,7 @@ def a_bit_is_enough(
         "iteration over the 48 beliefs.",
     )
     return proved(
-        "a policy worth gamma^11, the optimum",
+        "a policy of B1 is worth gamma^11, and no policy of the history is worth more",
         argument,
         [*certificates, bound_certificate(gravity())],
     )

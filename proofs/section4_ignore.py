@@ -291,7 +291,11 @@ def ignoring_is_free(
         "Best deterministic memoryless values, in rationals:",
         table_text(["task", "memory", "without", "with"], [_short(line) for line in lines]),
     )
-    return proved("summed over memory states each step is the task's own", argument, certificates)
+    return proved(
+        "writes can be ignored: every policy of the task has the same value with a memory",
+        argument,
+        certificates,
+    )
 
 
 def _short(line: list[Any]) -> list[Any]:

@@ -92,7 +92,9 @@ def arbitrarily_worse(
         "it has acted before is worth r. The loss 3r/4 + r (p - 1/2)^2 is as large as one likes.",
     )
     certificates = [identity_certificate("the loss", str(r - value), str(bound))]
-    return proved("3r/4 is lost, r any reward", argument, certificates)
+    return proved(
+        "the best memoryless policy loses 3r/4, and r can be any reward", argument, certificates
+    )
 
 
 arbitrarily_worse.twin("p r instead of p (1-p) r", guards="memoryless", worth=p * r)
@@ -135,7 +137,7 @@ def sizes_of_actions(proof: Proof, sizes: Any = SIZES) -> Evidence:
         "Actions of recall (|A| = 3) with a memory of size k = 1, ..., 5:",
         table_text(["", *map(str, range(1, 6))], lines),
     )
-    return checked("|A| 2^k, 2|A|, 2|A|, |A|; k <= 5", argument)
+    return checked("the actions were counted for k up to 5", argument)
 
 
 sizes_of_actions.twin("O(k) has 2^k writes", guards="count", sizes=(("O", "2**k"),))
@@ -197,7 +199,7 @@ def buffers_generalise(
         "run on a buffer of k cells, k a symbol, and give the same. So a policy of K(k), given the "
         "write push everywhere, is a policy of O(k) with the same episodes, for every k.",
     )
-    return proved("K(k) is O(k) that pushes, every k", argument)
+    return proved("with pushes only, O(k) makes the same moves as K(k), for every k", argument)
 
 
 buffers_generalise.twin("OA(k) in the place of K(k)", guards="push", smaller="OA")
@@ -295,7 +297,9 @@ def buffers_do_not_imagine(
         "In gravity with B1 the first step may write 1, 'gravity is off', five steps before the "
         "button can be reached (S4.premature says what that does to TD).",
     )
-    return proved("entries are old entries, or o; every k", argument, [counted])
+    return proved(
+        "whatever O(k) holds was there before or is the present o, for every k", argument, [counted]
+    )
 
 
 buffers_do_not_imagine.twin(
@@ -364,7 +368,9 @@ def premature_writes(proof: Proof, now: str = "0", write: str = "1", steps: int 
         "(0,0), (1,0), (2,0). The row (1, cell) belongs to the way back, whose value is higher, "
         "and one-step TD believes that to write it is to be there.",
     )
-    return checked(f"{len(early)} of {len(found)} strict shortcuts", argument)
+    return checked(
+        f"{len(early)} of {len(found)} strict shortcuts write the bit too early", argument
+    )
 
 
 premature_writes.twin("gamma^10", guards="optimal", steps=10)
@@ -408,7 +414,7 @@ def actions_matter(
         "the time. O2 (even K2) counts to three, and 1, 2, 3 is a policy of it. In general K(T-1) "
         "is enough for every task of T steps: T.clock.",
     )
-    return checked("Def. A.2: no; O2 encodes it", argument)
+    return checked("no O(k) up to 3 satisfies Definition A.2; O2 has an optimal policy", argument)
 
 
 actions_matter.twin("OA2 among the blind", guards="beliefs", blind=("O1", "OA2"))
@@ -453,7 +459,10 @@ def few_lines(proof: Proof, most: int = 40, shared: int = 40) -> Evidence:
         f"(`MemoryWrapper`, {long} lines), so a memory of one's own is a set M, a set W, Gamma and "
         "eta. Whether the paper counts a wrapper for each memory it does not say.",
     )
-    return checked(f"at most {max(lines.values())} lines each; the wrapper {long}", argument)
+    return checked(
+        f"at most {max(lines.values())} lines for each memory; the shared wrapper has {long}",
+        argument,
+    )
 
 
 few_lines.twin("fewer than 5 lines", guards="lines", most=5)

@@ -176,7 +176,11 @@ def b2_has_more(
         "all, and for every k >= 2.",
         "For gamma = 1 nothing is strict. That learning is less stable with B2 is S51.b2-unstable.",
     )
-    return argued("3 strict against 1, every policy", argument, [*first, *second])
+    return argued(
+        "every optimal policy has 3 strict shortcuts with B2 and 1 with OA1",
+        argument,
+        [*first, *second],
+    )
 
 
 def _spans(found: frozenset[tuple[int, int]]) -> list[str]:
@@ -280,7 +284,11 @@ def larger_buffers_remove_it(
         "that of OA3 with empty cells in front (compared table by table for k = 4). B(k), k >= 2: "
         "see S51.b2-more.",
     )
-    return argued("OA1: 1, OA(k): 0, B(k): 3; every gamma", argument, certificates)
+    return argued(
+        "1 strict shortcut with OA1, 0 with OA(k), 3 with B(k), for every gamma",
+        argument,
+        certificates,
+    )
 
 
 def _tables(E: POMDP) -> dict[Any, Any]:

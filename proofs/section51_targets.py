@@ -156,7 +156,11 @@ def monte_carlo_converges(proof: Proof, visits: str = "every", weights: str = "v
         "< 1 discounted weights differ, too. And a pair that pi never takes, such as (empty, 2 "
         "push) under the blue policy of Figure 3, is never visited: its q_pi needs exploration.",
     )
-    return argued("renewal argument; identity in symbols", argument, certificates)
+    return argued(
+        "the mean over episodes tends to q_pi(o,a): a law of large numbers, an identity",
+        argument,
+        certificates,
+    )
 
 
 monte_carlo_converges.twin("first visits only", guards="identity", visits="first")
@@ -590,7 +594,11 @@ def enough_steps(
         "zero:",
         table_text(["n", "|v_n - v_pi|", "bound"], errors),
     )
-    return proved("exact at the horizon, else the limit", argument, certificates)
+    return proved(
+        "equal if no episode is longer than n, and equal in the limit of large n",
+        argument,
+        certificates,
+    )
 
 
 enough_steps.twin(

@@ -121,7 +121,11 @@ def td_misleads(
         f"by {float(lead):.4f}.",
         "End points: for gamma = 1 both are 1, a tie; for gamma = 0 all are 0.",
     )
-    return proved("gamma > gamma^2 > 0 = q_pi", argument, certificates)
+    return proved(
+        "TD gives 2 push gamma, more than gamma^2 for 1 push; its true value is 0",
+        argument,
+        certificates,
+    )
 
 
 td_misleads.twin("the end points 0 and 1 as well", guards="largest", where=Interval(0, 1))

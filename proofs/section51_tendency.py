@@ -73,7 +73,11 @@ def larger_buffers(
         "a policy that writes a new state at each step, with two strict shortcuts. Recall for "
         "every gamma, OA(k) and B(k) for every k: S51.bigger*.",
     )
-    return checked("6 tasks: K, O, OA no more; B more", argument, new_state_each_step())
+    return checked(
+        "on 6 tasks larger K, O and OA have no more shortcuts; B2 has more than B1",
+        argument,
+        new_state_each_step(),
+    )
 
 
 larger_buffers.twin("B among those that do not grow", guards="buffers", kinds=("K", "B"))
@@ -111,7 +115,7 @@ def bits_bring_more(
         "With one bit the only optimal way on 1, 2, 2 leaves no room for a mistake, while OA1 may "
         "push again: 'more generally' needs memories with room to spare.",
     )
-    return checked("k = 2: on all 6 tasks; k = 1: not", argument)
+    return checked("true on all 6 tasks for k = 2; false for k = 1", argument)
 
 
 bits_bring_more.twin("B1 against OA1", guards="two", more="B1", fewer="OA1")
@@ -175,7 +179,9 @@ def td_varies_less(proof: Proof, spread: int = 2) -> Evidence:
     """Where states look alike, a TD target borrows the noise of other states."""
     P = crossing(spread)
     mc, td = variances(P, "s")
-    proof.step("varies", None if td > mc == 0 else f"variance {td} against {mc}")
+    proof.step(
+        "varies", None if td > mc == 0 else f"the TD target has variance {td}, the return {mc}"
+    )
     pi = Policy.deterministic(P, dict.fromkeys((o for o in P.O), "a"))
     argument = text(
         "Half of the episodes start in s, half in t; each goes on to a state seen as x or as y, "
@@ -186,7 +192,7 @@ def td_varies_less(proof: Proof, spread: int = 2) -> Evidence:
         "helps. In a fully observed task it cannot happen (S51.variance*).",
     )
     return refuted(
-        f"variance {td} against {mc}",
+        f"the TD target has variance {td}, the return {mc}",
         argument,
         counterexample="starts s and t (1/2 each), then x or y (1/2 each); after t x pays "
         f"{spread} and y -{spread}, after s nothing. At s the return is always 0, and the target "
@@ -308,7 +314,7 @@ def markov_targets_vary_less(
         "and c >= 0: sums over any number of outcomes (s', r). Where s' is not seen, G' has "
         "another mean than v(o'), and the cross term that vanishes here does not.",
     )
-    return proved("total variance, any number of outcomes", argument, [total, less])
+    return proved("the law of total variance, for any number of outcomes", argument, [total, less])
 
 
 markov_targets_vary_less.twin(
@@ -379,7 +385,7 @@ def diagrams(proof: Proof, oa1: Any = OA1_EDGES, b2: Any = B2_EDGES) -> Evidence
         "so all sixteen arrows are there. The labels 'a w' in the figure are an action and a "
         "write.",
     )
-    return checked("9 arrows and 16 arrows", argument)
+    return checked("all 9 arrows of OA1 and all 16 of B2 are right", argument)
 
 
 diagrams.twin("no arrow from 3 to 2", guards="oa1", oa1=OA1_EDGES - {("3", "2", 2)})

@@ -207,7 +207,9 @@ def small_steps_improve(
         "with gamma < 1.",
     )
     return proved(
-        "sums of any size; both bounds on eps", argument, [*certificates, _certified_identity()]
+        "the rate and both bounds on eps, for tasks of any size",
+        argument,
+        [*certificates, _certified_identity()],
     )
 
 

@@ -100,7 +100,7 @@ def small_steps(
         f"A second way: {recheck(certificates[0])}.",
     )
     return refuted(
-        "ties; visits if gamma < 1",
+        "a step can lower the return where actions tie, or with plain visits if gamma < 1",
         argument,
         counterexample="\n".join(parts),
         certificates=certificates,

@@ -111,7 +111,7 @@ def _left(one: Tiny, p: Fraction, before: Fraction, first: Fraction, second: Fra
         f"A second way: {recheck(certificates[1])}.",
     )
     return refuted(
-        "ties: two good changes at once are bad",
+        "where actions tie, two changes that are harmless alone can be bad together",
         argument,
         counterexample=table,
         certificates=certificates,
@@ -513,7 +513,7 @@ def optimum_is_greedy(
         "visits: positive for small d, whatever pi' does elsewhere. So greedy agrees with pi "
         "there, and each step multiplies d by 1-eps.",
     )
-    return proved("any POMDP, sums of any size", argument, certificates)
+    return proved("for every POMDP, whatever its size", argument, certificates)
 
 
 @cache

@@ -200,7 +200,9 @@ def any_step_helps(
     )
     certificate = identity_certificate("the difference", str(left), str(right))
     return proved(
-        "a sum of gains, each >= 0, any size", argument, [general, gains, helps, certificate]
+        "the return changes by a sum of gains, none negative, whatever the size",
+        argument,
+        [general, gains, helps, certificate],
     )
 
 
@@ -255,7 +257,10 @@ def pi_one(proof: Proof, printed: int = 1, meant: int = 3) -> Evidence:
         "the letter.",
     )
     return misprint(
-        "pi_1 for pi_l", argument, "r_13 = 3/4 > r_11 = 1/2", [q_certificate(P, "B1", found)]
+        "pi_1 is printed and pi_l is meant",
+        argument,
+        "r_13 = 3/4 > r_11 = 1/2",
+        [q_certificate(P, "B1", found)],
     )
 
 
@@ -304,7 +309,9 @@ def unbound_index(proof: Proof, shift: int = 1, right: int = 0) -> Evidence:
         "not bind. With m = n the formula is what the evaluator finds, for a first row that gives "
         "the sixteen pairs (a, w) the probabilities 1/136, 2/136, ...; with another m it is not.",
     )
-    return misprint("m for n", argument, off(shift) or "", [q_certificate(P, "B2", found)])
+    return misprint(
+        "m is printed and n is meant", argument, off(shift) or "", [q_certificate(P, "B2", found)]
+    )
 
 
 unbound_index.twin("m = n is what is printed", guards="printed", shift=0)

@@ -265,7 +265,7 @@ def larger_memories_reach_it(
         table_text(["memory", "ends at"], lines),
         "For small steps in general, OA2 and B1 to B5 are in S52.fig-variant.",
     )
-    return proved("OA(k), k >= 2, and B(k), every k", argument, certificates)
+    return proved("followed for every OA(k) with k >= 2 and every B(k)", argument, certificates)
 
 
 def _longest_episode(P: POMDP) -> int:

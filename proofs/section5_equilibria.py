@@ -153,7 +153,7 @@ def settle(
         certificate_at(P, "OA1", epsilon),
         set_bounds_certificate(recall(), bits, QLearning(epsilon=bits_epsilon)),
     ]
-    return checked("OA1: one, worth 0; B2: none", lines(argument), certificates)
+    return checked("OA1 has one fixed point, worth 0; B2 has none", lines(argument), certificates)
 
 
 settle.twin("1, 1, 1 in the place of 1, 2, 3 with OA1", guards="OA1", sequence=(1, 1, 1))
@@ -275,8 +275,8 @@ def settle_worth(
         "epsilon and gamma alone.",
     )
     point = [certificate_at(recall(PAPERS_GAMMA, sequence), "OA1", PAPERS_EPSILON)]
-    shown = f"{counts[0]} policies (OA1) and {counts[1]} up to exchanges (B2) refuted"
-    return proved(f"{shown}; the certificate: one point, OA1", lines(argument), point)
+    told = f"{counts[0]} policies of OA1 and {counts[1]} of B2 (up to symmetry)"
+    return proved(f"none of {told} is a fixed point", lines(argument), point)
 
 
 def _leads_to(E: POMDP, path: dict[Any, Any], better: tuple[Any, Any], last: int) -> bool:
@@ -361,7 +361,7 @@ def fig_recall(
         certificate_at(recall(PAPERS_GAMMA), "OA1", PAPERS_EPSILON),
         cells_certificate("recall", "B1"),
     ]
-    return argued("every fixed point is worth 0", lines(argument), certificates)
+    return argued("every fixed point of Q-learning is worth 0", lines(argument), certificates)
 
 
 fig_recall.twin("1, 1, 1 in the place of 1, 2, 3", guards="earning", sequence=(1, 1, 1))
@@ -398,7 +398,7 @@ def settle_b1(
     if proof.failed:
         return proved("")
     certificates = [cells_certificate("recall", "B1")]
-    return proved("border epsilon (2 - gamma) = 1", lines(found), certificates)
+    return proved("the two cases meet at epsilon (2 - gamma) = 1", lines(found), certificates)
 
 
 settle_b1.twin("3 - gamma in the place of 2 - gamma", guards="border", constant=3)
@@ -468,7 +468,11 @@ def settle_variant(
         f"  {found.policies[0].row(('0', 'o'))} on 0, {found.policies[0].row(('1', 'o'))} on 1",
     )
     certificates = [cells_certificate("variant", name) for name in ("none", "B1")]
-    return proved("none; with B1 -10 gamma^2, tied", lines(argument), certificates)
+    return proved(
+        "no fixed point without memory; with B1 one, worth -10 gamma^2, with a tie",
+        lines(argument),
+        certificates,
+    )
 
 
 settle_variant.twin("rewards turned over, without memory", guards="alone", alone_factor=-1)
@@ -515,7 +519,7 @@ def settle_recall4(
     if proof.failed:
         return proved("")
     certificates = [cells_certificate("recall4", "B1", gamma) for gamma in (False, True)]
-    return proved("none if gamma = 1, for any epsilon", lines(found), certificates)
+    return proved("no fixed point if gamma = 1, for any epsilon", lines(found), certificates)
 
 
 settle_recall4.twin("15 in the place of 16", guards="border", linear=15)

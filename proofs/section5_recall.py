@@ -89,7 +89,9 @@ def oa1_encodes(
         "over.)",
     )
     return proved(
-        "the blue policy is worth gamma^2", argument, [value_certificate(P, "OA1", pi, value)]
+        "the blue policy is worth gamma^2, and no policy is worth more",
+        argument,
+        [value_certificate(P, "OA1", pi, value)],
     )
 
 
@@ -174,7 +176,11 @@ def not_an_mdp(proof: Proof, memory: Any = "OA1") -> Evidence:
         f"The rewards of {len(depends)} of the {len(rewards)} pairs of an observation and an "
         "action depend on the history like this.",
     )
-    return proved("reward 1 or 0 after the same (m, o)", argument, [certificate])
+    return proved(
+        "the same (m, o) and action pay 1 after one history and 0 after another",
+        argument,
+        [certificate],
+    )
 
 
 not_an_mdp.twin("a buffer of two that always pushes", guards="rewards", memory=always_pushing(2))
@@ -262,7 +268,9 @@ def b2_is_smallest(
         "the same. For gamma = 0 every policy is worth 0 and no memory is needed.",
     )
     return proved(
-        "no policy of B1; one of B2", argument, [value_certificate(P, f"B{smallest}", pi, value)]
+        "no policy of B1 is optimal; one of B2 is",
+        argument,
+        [value_certificate(P, f"B{smallest}", pi, value)],
     )
 
 

@@ -125,7 +125,7 @@ def judged(
     rows = [list(row[:5]) for row in table_rows(figure, cells)]
     argument = table_text(["memory", "seeds", "reward", "solved", "exact values"], rows)
     counts = ", ".join(f"{name} {len(own)}" for name, own in cells.items())
-    return checked(f"seeds: {counts}", argument)
+    return checked(f"seeds run: {counts}", argument)
 
 
 def unsearched(figure: NeuralFigure, cells: RecordedCells, searched: bool = True) -> str | None:

@@ -62,7 +62,7 @@ def the_button_comes_first(
         f"{float(best):.4f}. At {small} it is worth {float(up):.3g} without, and pressing first "
         f"earns {float(small**11):.3g}.",
     )
-    return checked("at 0.95 yes, at 0.3 no", argument)
+    return checked("optimal with discount 0.95, and not with 0.3", argument)
 
 
 the_button_comes_first.twin("a discount of 1/4", guards="pressed", large=Fraction(1, 4))
@@ -91,7 +91,10 @@ def buffers_forget(proof: Proof, extra: int = 0, write: str = "keep") -> Evidenc
     held = Cells.run(t - k, k)
     after = after_push("O", P, held, write)
     proof.step("keep", None if after == held else f"after {write} it holds {after}")
-    return proved("K(k): the last k; O(k): what it keeps", "Both by induction on t, on the code.")
+    return proved(
+        "K(k) holds the last k observations, O(k) whatever it keeps",
+        "Both by induction on t, on the code.",
+    )
 
 
 buffers_forget.twin("the last k + 1", guards="last", extra=1)
@@ -121,7 +124,10 @@ def b2_is_no_mdp(proof: Proof, memory: Any = "B2") -> Evidence:
     not_paid = next(h for h, r in by.items() if r == 0)
     argument = text(f"{a} at {o} pays 1 after {paid} and 0 after {not_paid}; {len(depends)} pairs "
                     "of an observation and an action are like this.")  # fmt: skip
-    return proved(f"{len(depends)} rewards depend on the history", argument)
+    return proved(
+        f"for {len(depends)} pairs (m, a) the reward depends on the history",
+        argument,
+    )
 
 
 b2_is_no_mdp.twin("a buffer of two that always pushes", guards="rewards", memory=always_pushing(2))
@@ -172,7 +178,10 @@ def text_and_table_agree(
     proof.step("slower", None if slow == due else f"{sorted(slow - due)} as well")
     large = [x for rows in TABLE_1.values() for both in rows.values() for x in both if x > most]
     proof.step("ten", None if large else f"none is above {most}")
-    return checked("1.06 to 9.85, 1.71 to 2.94; OA3 slower", "The table is the paper's.")
+    return checked(
+        "the table has 1.06 to 9.85 on CPUs and 1.71 to 2.94 on GPUs; OA3 is slower",
+        "The table is the paper's.",
+    )
 
 
 text_and_table_agree.twin("the range of K", guards="ranges", family="K")
@@ -203,7 +212,9 @@ def sum_after_the_step(proof: Proof, printed: str = "after", meant: str = "befor
     proof.step("meant", None if sides[meant] == due else "the line that is meant is not right")
     rows = [[str(aw), due[aw], sides["before"][aw], sides["after"][aw]] for aw in due]
     argument = table_text(["a, w", "q", "with p", "with p~"], rows)
-    return misprint("p~ for p", argument, counterexample="the uniform policy, step 1/2")
+    return misprint(
+        "p~ is printed and p is meant", argument, counterexample="the uniform policy, step 1/2"
+    )
 
 
 def q_of_lemma_c3(which: str) -> dict[Any, Any]:
@@ -265,7 +276,11 @@ def beta_of_b1(proof: Proof, printed: str = "p", meant: str = "q") -> Evidence:
         proof.step("meant", None if found[meant] == due else f"k = {n}: {found[meant]}, not {due}")
         rows.append([n, due, found["q"], found["p"]])
     argument = table_text(["k", "b^k", "with q", "with p"], rows)
-    return misprint("p for q in beta^k; Lemma C.2 for C.4", argument, counterexample="k = 2")
+    return misprint(
+        "p is printed for q in beta^k, and Lemma C.2 for Lemma C.4",
+        argument,
+        counterexample="k = 2",
+    )
 
 
 beta_of_b1.twin("q printed", guards="printed", printed="q")
@@ -298,7 +313,11 @@ def stuck_at_a_maximum(proof: Proof, second: int = 3) -> Evidence:
     low, high = min(after.values()), max(after.values())
     proof.step("rows", None if low < worth == high else f"{low} to {high}, and {worth}")
     lines = f"pi_l is worth {worth}; after changes of one row {low} to {high}."
-    return misprint("a maximum in each row", text(lines), counterexample="memory 0: action 0")
+    return misprint(
+        "pi_l is a maximum in each row, not a minimum",
+        text(lines),
+        counterexample="memory 0: action 0",
+    )
 
 
 stuck_at_a_maximum.twin("action 2 in memory 1", guards="rows", second=2)

@@ -64,7 +64,10 @@ def minigrid_as_described(
     wrong = next((t for t in range(1, 1281)
                   if abs(paid_after(DOORS, t) - (1 - price * t / 1280)) > 1e-12), None)  # fmt: skip
     proof.step("doors", None if wrong is None else f"step {wrong}: {paid_after(DOORS, wrong)}")
-    return checked("7 actions, 1280 and 245 steps", text(f"The package has {', '.join(names)}."))
+    return checked(
+        "the package has 7 actions and episodes of 1280 and 245 steps",
+        text(f"The package has {', '.join(names)}."),
+    )
 
 
 minigrid_as_described.twin("6 actions", guards="actions", named=6)
@@ -92,7 +95,7 @@ def memory_pays_less(proof: Proof, paid: float = 1.0, limit: int = 245) -> Evide
                   if abs(paid_after(MEMORY, t) - (1 - 0.9 * t / limit)) > 1e-12), None)  # fmt: skip
     proof.step("formula", None if wrong is None else f"another reward at step {wrong}")
     return misprint(
-        "1 - 0.9 t/245, not 1",
+        "the package pays 1 - 0.9 t/245, not 1",
         f"At step 100 the package pays {found:.4f}.",
         f"step 100: {found:.4f}",
     )
@@ -127,7 +130,7 @@ def view_is_seven(proof: Proof, printed: int = 7, even: int = 8) -> Evidence:
     except AssertionError:
         refused = True
     proof.step("odd", None if refused else f"{even} x {even} can be seen")
-    return misprint("7x7, not 8x8", text(f"{seen}"), counterexample=f"{DOORS}: 7 x 7")
+    return misprint("the view is 7x7, not 8x8", text(f"{seen}"), counterexample=f"{DOORS}: 7 x 7")
 
 
 view_is_seven.twin("8 x 8", guards="seven", printed=8)

@@ -211,7 +211,7 @@ def memoryless_where_all_is_seen(
         rows.append([P.name, best, most_of_all])
         proof.step("listed", None if best == most_of_all else f"{P.name}: {best} < {most_of_all}")
     return argued(
-        "two inductions on n; three tasks",
+        "two inductions on the number of steps; three tasks agree",
         table_text(["task", "memoryless", "with histories"], rows),
         [most, equal],
     )
@@ -281,7 +281,10 @@ def monte_carlo_varies(proof: Proof, per_coin: int = 1, target: int = 1) -> Evid
         mean = sum(y * x for y, x in outcomes)
         spread = sum((y - mean) ** 2 * x for y, x in outcomes)
         proof.step("target", None if spread == target else f"n = {n}: {spread}")
-    return checked("n against 1, n = 1, ..., 8", "Coins are independent, so variances add up.")
+    return checked(
+        "the return has variance n and the TD target 1, for n = 1, ..., 8",
+        "Coins are independent, so variances add up.",
+    )
 
 
 monte_carlo_varies.twin("variance n/4", guards="return", per_coin=2)
@@ -340,7 +343,7 @@ def a_small_step_changes_little(
     bounded = prove_positive(most - sympy.sympify(found), inside)
     proof.step("still", None if bounded.holds else f"not at {bounded.witness}")
     return argued(
-        "small where o is visited often enough",
+        "the change is small where o is visited often enough",
         text(f"P(r|room) = {found}."),
         [*above.certificates, *bounded.certificates],
     )
@@ -378,7 +381,7 @@ def gamma_prime(
     worth, changed = (evaluate(x, uniform(x), exact=True).value for x in (E, E.with_gamma(other)))
     proof.step("other", None if worth != changed else f"both are worth {worth}")
     return misprint(
-        "gamma' is not defined", text(f"{worth} with gamma, {changed} with {other}."),
+        "gamma' is never defined", text(f"{worth} with gamma, {changed} with {other}."),
         counterexample=f"gamma' = {other}: {changed}, not {worth}",
     )  # fmt: skip
 
@@ -448,7 +451,9 @@ def beliefs_summarise(
                     proof.step("listed", f"{P.name}: {a} after {h} has another future")
     proof.step("listed")
     return proved(
-        "for all sizes; histories of two tasks", f"{count} futures compared.", [kept, worth]
+        "for tasks of any size; histories of two tasks agree",
+        f"{count} futures compared.",
+        [kept, worth],
     )
 
 
@@ -525,7 +530,7 @@ def structure_helps(proof: Proof, best: Any = 1, other: Any = 3) -> Evidence:
         "On the variant of recall it reaches 3, the best, with one bit; OA1 ends at 25/16\n"
         "there (S52.fig-variant)."
     )
-    return checked("helps on recall4, not on the variant", argument, made)
+    return checked("true on 4-action recall, false on the variation", argument, made)
 
 
 structure_helps.twin("OA1 at 3/4 on recall4", guards="helps", best=Fraction(3, 4))

@@ -57,7 +57,7 @@ def test_an_installed_wheel_judges_draws_and_teaches(built, tmp_path):
     workbench = python.parent / "workbench"
     version = run(python, "-c", "import workbench; print(workbench.__version__)", cwd=tmp_path)
     assert version.strip() in wheel.name
-    assert "all 1 as documented" in run(workbench, "verify", "S51.td", cwd=tmp_path)
+    assert "1 proved; as documented" in run(workbench, "verify", "S51.td", cwd=tmp_path)
     assert "checks hold" in run(workbench, "self-test", cwd=tmp_path)
     run(workbench, "explore", "-o", tmp_path / "page.html", cwd=tmp_path)
     assert (tmp_path / "page.html").stat().st_size > 10**5

@@ -321,7 +321,11 @@ def bits_are_stuck(
         "grows: stuck with B(k), stuck with B(k+1). Least whole numbers for one bit: "
         "[[5,4],[0,6]]; for two [[3,2],[0,4]].",
     )
-    return proved("every k, table and step: three families", argument, certificates)
+    return proved(
+        "the loop is followed for every k, table and step size of the statement",
+        argument,
+        certificates,
+    )
 
 
 READABLE = {
@@ -420,7 +424,9 @@ def region_is_exact(proof: Proof, shrink: int = 0, second: int = 2, largest: int
         "Tables on a boundary of a region (a tie somewhere along the way) are left out: what "
         "happens there is a matter of the rule for ties.",
     )
-    return checked("936, 944, 958 tables of 1,695", argument)
+    return checked(
+        "936, 944 and 958 of 1,695 tables lie off the boundaries, and all agree", argument
+    )
 
 
 def _is_tight(table: Any, shrink: int) -> bool:
@@ -528,7 +534,9 @@ def memory_hurts(
         "On [[5,4],[0,6]], with steps of 1/20, it ends at 6 without memory and at 5 with B1.",
     )
     certificates = [identity_certificate("the gap", str(apart), str(gap)), left]
-    return proved("no memory reaches d; B(k) ends at a", argument, certificates)
+    return proved(
+        "without memory the loop reaches d; with B(k) it ends at a < d", argument, certificates
+    )
 
 
 memory_hurts.twin("p for p - 1/2", guards="gap", gap=(1 - p) * (d - a) + p * (2 * d - b - c))

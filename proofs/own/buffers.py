@@ -225,7 +225,11 @@ def clocks_encode(
         "policy (S4.ok-actions). What a buffer of pairs adds is that rows of different histories "
         "are apart while the policy is still random: T.oa1.",
     )
-    return proved("the buffer is the history, every T", argument, certificates)
+    return proved(
+        "a buffer of T - 1 observations and the present one tell how to act, for every T",
+        argument,
+        certificates,
+    )
 
 
 clocks_encode.twin(

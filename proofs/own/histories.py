@@ -542,7 +542,11 @@ def histories_are_never_stuck(
         "always is what saves them.",
     )
     certificates = [*whole.certificates, first, *closer, *begun, *faded]
-    return proved("error <= C T/(i eps), every T, i, eps", argument, certificates)
+    return proved(
+        "after i steps of size eps at most C T/(i eps) is missing, for every T",
+        argument,
+        certificates,
+    )
 
 
 histories_are_never_stuck.twin("the last T pairs", guards="buffer", claimed=1)

@@ -651,7 +651,11 @@ def oa1_on_two_steps(
         f"pair: on {THREE} the loop ends at 1 (and see S52.fig-variant).",
     )
     found = [one for certificates in shown.values() for one in certificates]
-    return proved("V* - V <= 3C/(n eps), any size", argument, found)
+    return proved(
+        "after n steps of size eps at most 3C/(n eps) is missing, whatever the task",
+        argument,
+        found,
+    )
 
 
 oa1_on_two_steps.twin("second visits weigh gamma", guards="formulas", z="gamma")

@@ -109,7 +109,11 @@ def stays_at_the_saddle(
         "leaves the band, whatever eps. Memory is never used, although K1, B1 and O1 have a policy "
         "worth 1, and the uniform policy is a saddle. OA1 (T.oa1) and B2 leave it.",
     )
-    return proved("within eps/2 of 1/2 for ever", argument, certificates)
+    return proved(
+        "the loop never leaves the neighbourhood of the saddle, whatever eps",
+        argument,
+        certificates,
+    )
 
 
 def _moves_alike(E: POMDP, q: Any, certificates: list[dict[str, Any]]) -> str | None:
@@ -182,7 +186,7 @@ def converges_to_local_optima(
         "noise leaves a saddle; the exact loop does not.",
     )
     return refuted(
-        "stays at a saddle of [[0,1],[1,0]]",
+        "on [[0,1],[1,0]] the loop stays near a saddle",
         argument,
         counterexample="[[0,1],[1,0]] with B1, K1 or O1",
         certificates=[identity_certificate("the rise", str(value), str(rise))],

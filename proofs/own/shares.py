@@ -90,7 +90,11 @@ def eight_memories_hurt(
         table_text(["memory", "ends at", "can be"], lines),
         "Windows of pairs, which must push, reach 15 here (T.push says so of window2).",
     )
-    return proved("15 without memory, 14 with each of eight", argument, certificates)
+    return proved(
+        "the loop ends at 15 without memory and at 14 with each of eight memories",
+        argument,
+        certificates,
+    )
 
 
 eight_memories_hurt.twin("without memory 1 is greedy", guards="none", greedy=1)
@@ -170,7 +174,7 @@ def memory_hurts_sometimes(
         "For two steps and two actions the region of T.hurts is what is behind 'lower' with B(k): "
         "there the statement is exact. K1 tells the two steps apart and hurts on three only.",
     )
-    return supported(f"{COUNT:,} tables of 2 and of 3 steps", argument)
+    return supported(f"{COUNT:,} random tables of two time steps and {COUNT:,} of three", argument)
 
 
 memory_hurts_sometimes.twin("OA2 hurts as well", guards="hurts", kinds=("K1", "OA2"))
@@ -232,7 +236,7 @@ def bits_and_actions(
         "More actions are more ways to be led astray by the uniform policy: the row that looks "
         "best on average is less often the row of the best reward.",
     )
-    return supported(f"{DRAWN:,} tables for 2, 3, 4, 6 actions", argument)
+    return supported(f"{DRAWN:,} random tables for each of 2, 3, 4 and 6 actions", argument)
 
 
 bits_and_actions.twin("it falls", guards="grows", actions=ACTIONS[::-1])

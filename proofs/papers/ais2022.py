@@ -102,7 +102,7 @@ def bound(
         proof.step("bound", None if gone <= most else f"{task}, {memory}: {gone} > {most}")
         certificates.append(value_certificate(P, memory, found.policy, found.value))
     return checked(
-        "9 of at most 10; 0 of 0; 0 of at most 19",
+        "three cases: 9 is lost where theory allows 10, 0 of 0, and 0 of 19",
         text(
             "r^ lies in the middle of its range and P^ in the middle of two laws; both are exact, "
             "and the maxima run over all beliefs that can be reached with the memory."

@@ -111,7 +111,7 @@ def spread(
         still = not _rising(E, Policy.deterministic(E, ignoring))
         proof.step("window", f"{actions} is one with {window}" if still else None)
     return checked(
-        "two maxima and a saddle; a clock leaves the spread, K1 does not",
+        "two maxima and a saddle; both maxima survive a clock, neither survives K1",
         text(
             f"{found!r}. The spread is 6536/839 - 73/11 = {values[0] - values[1]}: the clock does "
             "not reduce it. Where an action has a greater derivative, a small step to it gains."

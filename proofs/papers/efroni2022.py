@@ -88,7 +88,7 @@ def windows(
         pi = best_window(name, 1).policy
         certificates.append(value_certificate(P, "window1", pi, best))
     return checked(
-        "windows of 2 to 4 decode five tasks; one pair is enough for each",
+        "windows of 2 to 4 steps tell the state in five tasks; one pair is enough for each",
         text(
             "Two states that a window does not tell apart are the ends of two walks that show and "
             "do the same; pairs of such ends are followed until they are all equal, or for ever "

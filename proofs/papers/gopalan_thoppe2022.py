@@ -114,7 +114,7 @@ def worst(
         ),
     ]
     return proved(
-        "take is valued 1 higher and earns 1 less",
+        "Q-learning values `take` 1 higher, and it earns 1 less",
         text(
             "Both actions lead to the one observation, so the difference of their values is that "
             "of their rewards, 1 in either state and so in every mixture of them. What taking "

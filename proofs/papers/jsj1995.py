@@ -69,7 +69,7 @@ def climbs(proof: Proof, weighted: bool = True, slope: int = 4, coin: int = 0) -
     proof.step("coin", None if right else f"averages {averages}")
     certificates.append(identity_certificate("slope", gain, 4 * R * (1 - 2 * y)))
     return proved(
-        "derivative = share x difference, for all policies",
+        "the formula of the derivative holds for all policies, in symbols",
         text(
             "The step goes to A while x < 1/2 and to B while x > 1/2, and 4 R (1 - 2x) is 0 at 1/2 "
             "alone."
@@ -139,7 +139,7 @@ def local(
     ):
         proof.step(name, None if abs(end - float(at)) < 1e-9 else f"ends at {end}")
     return checked(
-        "277/355 from uniform, 7/10 from near (1, 1, 1)",
+        "the loop ends at 277/355 from uniform and at 7/10 from near (1, 1, 1)",
         text(
             "Every observation is met under every policy, so a policy whose other actions have "
             "smaller differential values is a strict local maximum of the average."

@@ -61,7 +61,9 @@ def beliefs(
         rounded = tuple(round(float(x), 3) for x in claimed)
         proof.step("printed", None if rounded == shown else f"after {t} steps: {rounded}")
         history += ["EAST", "-"]
-    return checked("three beliefs, as fractions", text("Beliefs by the exact filter."))
+    return checked(
+        "the exact filter gives the three printed beliefs", text("Beliefs by the exact filter.")
+    )
 
 
 beliefs.twin("moves slip with probability 1/5", guards="exact", slip=F(1, 5))

@@ -62,7 +62,7 @@ def irrational(
     there = sympy.simplify(v.subs(X, best) + 2 * (worth + 2 * sympy.sqrt(2)))
     proof.step("worth", None if there == 0 else f"off by {there}")
     return proved(
-        "x = 2 - sqrt 2, worth -2 (3 + 2 sqrt 2) = -11.66",
+        "the best probability is 2 - sqrt 2, worth -2 (3 + 2 sqrt 2) = -11.66",
         text("sqrt 2 is irrational, and so is 2 - sqrt 2; the two actions together have 1."),
         decided.certificates,
     )

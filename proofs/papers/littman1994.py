@@ -49,7 +49,7 @@ def grid(proof: Proof, seen: int = 404, memoryless: int = 416) -> Evidence:
     right = best.certified and steps == memoryless
     proof.step("memoryless", None if right else f"{steps} steps, not {memoryless}")
     return checked(
-        f"{informed} and {steps} steps",
+        f"{informed} steps if the state is seen, {steps} without memory",
         text(f"{best!r}. A policy that does not end from every start counts for nothing."),
         [value_certificate(P, "none", best.policy, best.value)],
     )
@@ -97,7 +97,7 @@ def memory(proof: Proof, steps: int = 408, memories: Sequence[str] = MEMORIES) -
         certificates.append(value_certificate(P, name, pi, value))
     table = table_text(["memory", "steps"], rows)
     return checked(
-        "408 steps with each memory of size 1, as with all histories",
+        "408 steps with each memory of size 1, as with the whole history",
         text(f"{best!r}.", table),
         certificates,
     )

@@ -95,7 +95,7 @@ def windows(
     }
     proof.step("same", None if seen == {str(shown)} else f"floats show {sorted(seen)}")
     return argued(
-        "rank 5; predictions after 2j floats fall strictly",
+        "the rank is 5; predictions differ after every even number of floats",
         text(
             "T is symmetric, so its powers are and its eigenvalues are real; a polynomial with "
             "real roots whose coefficients alternate in sign has no negative one."

@@ -92,7 +92,7 @@ def degree(
     found_worth = [_worth(P, actions) for actions in ((0, 1, 0), (1, 1, 1))]
     proof.step("worth", None if found_worth == list(worth) else f"worth {found_worth}")
     return proved(
-        "degrees 2 and 1; two strict local maxima",
+        "the degrees are 2 and 1, and there are two strict local maxima",
         text(
             "Every observation is met under every policy, so a policy whose other actions all have "
             "smaller derivatives in their rows is a strict local maximum of the return."

@@ -59,7 +59,10 @@ def periods(
         ["period", "best value"],
         [[str(L), f"{best[L]:.6f}"] for L in sorted(best)] + [["time", f"{top:.6f}"]],
     )
-    return checked(f"{low:.3f} stationary, {best[last]:.3f} with period {last}", text(table))
+    return checked(
+        f"the best is worth {low:.3f} if stationary, {best[last]:.3f} with period {last}",
+        text(table),
+    )
 
 
 periods.twin("period 4 as the one to beat", guards="stationary", stationary=4)
@@ -121,7 +124,9 @@ def limits(
         told.append([str(L), str(acts), f"{top:.4f}", str(greedy), f"{value:.4f}"])
         proof.step("left", None if value < top - 1e-6 else f"period {L}: {greedy} is worth {value}")
     table = table_text(["period", "best", "worth", "greedy on its limits", "worth"], told)
-    return checked("the clock alone changes nothing; best cycles are left", text(table))
+    return checked(
+        "a clock alone changes nothing; Q-learning leaves the best periodic policies", text(table)
+    )
 
 
 limits.twin("a behaviour that sees the hour", guards="same", lean=Fraction(1, 2))

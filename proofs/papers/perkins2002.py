@@ -59,7 +59,7 @@ def switches(
         found = best_memoryless(E, exact=True).value
         proof.step("best", None if found == best else f"B{k}: the best is worth {found}")
     return checked(
-        f"{tried} switches, none better",
+        f"all {tried} switches were tried, and none improves pi_l",
         text(
             "pi_l does <1, last> in memory 0 and <3, last> elsewhere. A switch changes both steps "
             "of an episode where the memory is the same in both."

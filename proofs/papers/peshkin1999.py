@@ -61,7 +61,9 @@ def solved(
         proof.step("window", None if seen < best else f"n = {n}: {names[2]} {float(seen)}")
         rows.append([str(n), *(f"{float(x):.6f}" for x in (best, one, without, seen))])
     table = table_text(["n", "histories", "B1", "none", "K(n-3)"], rows)
-    return checked("one bit reaches V*, windows of n - 3 do not", text(table), certificates)
+    return checked(
+        "one bit is as good as the history; n - 3 observations are not", text(table), certificates
+    )
 
 
 solved.twin("no memory for the bit", guards="bit", bit="none", lengths=(3,))

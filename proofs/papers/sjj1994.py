@@ -101,7 +101,7 @@ def stochastic(
     decided = prove_positive(GAMMA / (1 - GAMMA), {GAMMA: interval})
     proof.step("gap", None if decided.holds else f"not positive at gamma = {decided.witness}")
     return proved(
-        "-R gamma/(1-gamma), 0, R gamma/(1-gamma)",
+        "the three values, for every R and gamma: -R gamma/(1-gamma), 0, R gamma/(1-gamma)",
         text(
             "From either state with probability 1/2 the first step is worth 0 for every policy. A "
             "deterministic policy is wrong in all that follow, the coin in half of them, the "
@@ -188,7 +188,7 @@ def limits(
     above = prove_positive(gain, inside)
     proof.step("worst", None if above.holds else f"not at {above.witness}")
     return proved(
-        "the rarer action looks best; taking it always is worst",
+        "the action that is taken less often looks best, and always taking it is worst",
         text(
             "The chain spends the share 1 - x of its time in 1a. For x < 1/2 the greater of the "
             "two q is q(A), so the equation with max is the one that is checked; x > 1/2 is the "
@@ -270,7 +270,7 @@ def no_best(
     off = [g for g in averages if sympy.cancel(g - worth) != 0]
     proof.step("average", f"it is {off[0]}" if off else None)
     return proved(
-        "v(x) rises, v(y) falls; the average is 1/4 from both",
+        "more of A raises the value of x and lowers that of y; the average is always 1/4",
         text("A policy best at x takes A for certain, and one best at y takes B."),
         [*rises.certificates, *falls.certificates],
     )
@@ -325,7 +325,7 @@ def average(
     same = sympy.cancel(falling - (three - 4 * GAMMA**2)) == 0
     proof.step("falls", None if same else f"it is {falling}")
     return proved(
-        "-R (1-2x)^2 and R; (1+p)/6 from both where discounts disagree",
+        "averages, in symbols: -R (1-2x)^2, R with memory; (1+p)/6 from both starts",
         text(
             "The derivative of the discounted value of y is -(3 - 4 gamma^2) gamma / (3 (1 - "
             "gamma^2)). For gamma^2 > 3/4 it is positive: with patience the two agree."

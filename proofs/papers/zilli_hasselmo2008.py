@@ -104,7 +104,7 @@ def needs(
     values = best_history(made(stream)).value, best_worth(stream, "none"), best_worth(stream, "K1")
     proof.step("ax", None if values == (ax, 0, 0) else f"worth {values}")
     return checked(
-        "one bit, d + 1 cells, four nodes; 3/16 for 1-2-AX",
+        "each smallest memory found, and the next smaller one refused; 3/16 for 1-2-AX",
         text("2-back needs the last two letters, which four nodes hold and three do not."),
         [
             value_certificate(

@@ -58,7 +58,9 @@ def test_no_pair_is_left_out():
     argument = entry("S51.fig-gravity2").argument
     for larger, smaller in (("O2", "O1"), ("OA2", "OA1")):
         assert argument.count(f"better with {larger} than with {smaller}") == 4
-    assert entry("S51.fig-gravity2").evidence == "100 unseen seeds: window, V = 1 / batch, V = 0"
+    assert entry("S51.fig-gravity2").evidence == (
+        "100 unseen seeds, under the reading window, V = 1 / batch, V = 0"
+    )
 
 
 def test_a_statement_about_a_figure_has_one_place_and_its_learners_have_one_wording():
