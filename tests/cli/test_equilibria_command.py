@@ -23,22 +23,26 @@ def shown(*arguments: str) -> str:
 
 def test_the_only_fixed_point_of_recall_with_oa1_is_listed_with_its_value_and_gap():
     text = shown("recall", "-m", "OA1")
-    assert "Searched exactly: all of 1,296 greedy policies, 1,296 looked at." in text
+    assert "Searched exactly: 1,296 of 1,296 greedy policies looked at one by one." in text
     assert "0 361/400 1 1 0.00035 ∅ → 2 push" in text
     assert "settle only at a policy worth 0; the best deterministic policy is worth 361/400" in text
     assert "∅ → 2 push" in text
 
 
+def test_a_policy_that_never_ends_is_said_to_have_no_value():
+    assert "Q-learning can settle at a policy whose episodes never end" in shown("short_corridor")
+
+
 def test_several_memories_and_that_there_is_none():
     text = shown("recall_variant", "-m", "none", "-m", "B2")
     assert text.count("Q-learning has no fixed point here: whichever policy it follows") == 1
-    assert "all of 4,096 greedy policies, 1,536 looked at, the others by symmetry" in text
+    assert "1,536 of 4,096 greedy policies looked at one by one, the others alike by symmetry" in text
 
 
 def test_a_budget_that_was_not_enough_is_told():
     text = shown("gravity", "-m", "B1", "--nodes", "3")
     assert "No fixed point was found, but not all policies were decided." in text
-    assert "not all of 8^48 greedy policies, 0 looked at, bounds on 3 sets" in text
+    assert "0 of 8^48 greedy policies looked at one by one, bounds on 3 sets" in text
 
 
 def test_softmax_behaviours_have_fixed_points_that_are_enclosed():
@@ -96,7 +100,7 @@ def test_bad_options_are_refused(arguments, message):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "0 looked at, a share of 1 is left"),
+        ([], "looked at one by one, a share of 1 not decided"),
         (["--symbolic"], "were not decided before the time was over"),
         (["--softmax", "1/2"], "1 region was not decided"),
     ],

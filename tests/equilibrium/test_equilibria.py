@@ -372,7 +372,7 @@ def test_a_budget_is_told():
     assert found.covered == 100
     assert not found.none_exists
     assert found.looked_at == 100
-    assert "not all of 1,296" in repr(found)
+    assert "a share of 0.92 not decided" in repr(found)
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, 1.5])

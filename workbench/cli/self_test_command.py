@@ -123,8 +123,8 @@ def _check_certificate(certificate: dict[str, Any], path: list[Any], value: Any)
         raise Wrong(f"it is refused: {error}") from None
     try:
         recheck(spoiled_copy(certificate, path, value))
-    except Spoiled as error:
-        return f"holds; with one entry changed it is refused ({str(error)[:60]})"
+    except Spoiled:
+        return "holds; with one entry changed it is refused"
     raise Wrong("a spoiled copy is accepted")
 
 

@@ -189,14 +189,14 @@ class Policy(Drawn):
         ...     terminal={"end"},
         ... )
         >>> uniform(P).lines([0]), Policy.deterministic(P, {"o": "left"}).lines([0])
-        (['o → left 1/2, right 1/2'], ['o → left'])
+        (['o → 1/2: left, 1/2: right'], ['o → left'])
         """
         rows = list(rows)
         found = []
         for i in rows[:most]:
             taken = {a: x for a, x in self.row(self.O[i]).items() if x > _NOISE}
             acts = [
-                self.A.text(a) + ("" if len(taken) == 1 else f" {shown(x, longest=8)}")
+                ("" if len(taken) == 1 else f"{shown(x, longest=8)}: ") + self.A.text(a)
                 for a, x in taken.items()
             ]
             found.append(f"{self.O.text(self.O[i])} → {', '.join(acts)}")

@@ -277,8 +277,11 @@ class Equilibria(Findings[Equilibrium], Showing, Drawn):
             )
         if not self.found:
             return "No fixed point was found, but not all policies were decided."
-        worths = list(dict.fromkeys(brief(group[0].value) for group in self.classes))
+        values = [group[0].value for group in self.classes]
+        worths = list(dict.fromkeys(brief(x) for x in values if x is not None and x == x))
         only = "can settle only at" if self.complete and not self.undefined else "can settle at"
+        if not worths:
+            return f"{who} {only} a policy whose episodes never end, so that it has no value."
         if len(worths) == 1:
             return f"{who} {only} a policy worth {worths[0]}{beside_best(worths[0], self.best)}."
         worth = f"policies worth {worths[-1]} to {worths[0]}"
@@ -296,16 +299,15 @@ class Equilibria(Findings[Equilibrium], Showing, Drawn):
     def searched(self) -> str:
         """How far the search went, in words."""
         many = f"{self.cells:,}" if self.cells < 10**15 else f"{len(self.P.A)}^{len(self.rows)}"
-        part = "all" if self.complete else "not all"
-        words = [f"{part} of {many} greedy policies", f"{self.looked_at:,} looked at"]
+        words = [f"{self.looked_at:,} of {many} greedy policies looked at one by one"]
         if self.nodes:
             words.append(f"bounds on {counted(self.nodes, 'set')} of them for the others")
         elif self.complete and self.looked_at < self.cells:
-            words.append("the others by symmetry")
+            words.append("the others alike by symmetry")
         if not self.complete:
-            words.append(f"a share of {(self.cells - self.covered) / self.cells:.2g} is left")
+            words.append(f"a share of {(self.cells - self.covered) / self.cells:.2g} not decided")
         if self.undefined:
-            words.append(f"{self.undefined:,} undefined")
+            words.append(f"{self.undefined:,} without values, as episodes need not end")
         return ", ".join(words)
 
     def to_frame(self) -> Any:

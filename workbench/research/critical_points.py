@@ -164,10 +164,10 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
         columns = [
             Column("value", "what the policy is worth"),
             Column(
-                "kind", "maximum: ascent can stop there (strict: no other policy near is as good)"
+                "kind", "maximum: gradient ascent can stop there (strict: every policy near is worse)"
             ),
             Column(
-                "free", "how many probabilities of the policy could still move; 0: deterministic"
+                "free", "how many probabilities can move both ways; 0: a deterministic policy"
             ),
             Column("policy", self.points[0].policy.legend if self.points else ""),
         ]
@@ -193,12 +193,12 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
         if len(tops) == 1:
             return f"The return has one local maximum, worth {tops[0]}."
         return (
-            f"The return has {len(tops)} local maxima, worth {tops[-1]} to {tops[0]}: ascent can "
-            "stop at each of them."
+            f"The return has {len(tops)} local maxima, worth {tops[-1]} to {tops[0]}: gradient "
+            "ascent can stop at each of them."
         )
 
     def _notes(self) -> tuple[str, ...]:
-        notes = ["These are all isolated points." if self.complete else self._open]
+        notes = ["No other point is isolated: the list is complete." if self.complete else self._open]
         if self.flat:
             notes.append(
                 "On some sets of actions the return stays the same along a direction; points there "
