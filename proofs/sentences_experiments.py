@@ -232,7 +232,10 @@ def hallway_actions_differ(
         if len(common) != len(HALL):
             wrong = list(common)
         proof.step(task, f"a common optimal action at {wrong[0]}" if wrong else None)
-    return checked("7 cells, two tasks", text("Up with all in the north, down in the south."))
+    return checked(
+        "in 7 cells of both tasks no action is optimal in both cases",
+        text("Up with all in the north, down in the south."),
+    )
 
 
 hallway_actions_differ.twin("both cookies in the north", guards="cookie", cookie=("north", "north"))
@@ -262,7 +265,10 @@ def hallway_memories(
     proof.step("o1", None if yes.holds else str(yes))
     proof.step("keys", None if also.holds else str(also))
     proof.step("b2", None if not (no.holds or none.holds) else f"{no}; {none}")
-    return checked("O1, O2 enough, B2 not", text(f"{yes}. {also}. {no}. {none}."))
+    return checked(
+        "O1 is sufficiently expressive for cookie, O2 for keys; B2 for neither",
+        text(f"{yes}. {also}. {no}. {none}."),
+    )
 
 
 @cache

@@ -23,7 +23,10 @@ def shown(*arguments: str) -> str:
 
 def test_points_are_listed_with_their_kinds_and_the_share_of_starts():
     text = shown("recall_variant", "--starts", "20")
-    assert "The return has 2 local maxima, worth -10 to 0: gradient ascent can stop at each of them." in text
+    assert (
+        "The return has 2 local maxima, worth -10 to 0: gradient ascent can stop at each of them."
+        in text
+    )
     assert "0 strict maximum 0 " in text
     assert "-10 strict maximum 0 " in text
     assert "minimum 1 - " in text

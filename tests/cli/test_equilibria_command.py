@@ -36,7 +36,9 @@ def test_a_policy_that_never_ends_is_said_to_have_no_value():
 def test_several_memories_and_that_there_is_none():
     text = shown("recall_variant", "-m", "none", "-m", "B2")
     assert text.count("Q-learning has no fixed point here: whichever policy it follows") == 1
-    assert "1,536 of 4,096 greedy policies looked at one by one, the others alike by symmetry" in text
+    assert (
+        "1,536 of 4,096 greedy policies looked at one by one, the others alike by symmetry" in text
+    )
 
 
 def test_a_budget_that_was_not_enough_is_told():

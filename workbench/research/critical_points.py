@@ -164,11 +164,10 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
         columns = [
             Column("value", "what the policy is worth"),
             Column(
-                "kind", "maximum: gradient ascent can stop there (strict: every policy near is worse)"
+                "kind",
+                "maximum: gradient ascent can stop (strict: all policies near are worse)",
             ),
-            Column(
-                "free", "how many probabilities can move both ways; 0: a deterministic policy"
-            ),
+            Column("free", "how many probabilities can move both ways; 0: a deterministic policy"),
             Column("policy", self.points[0].policy.legend if self.points else ""),
         ]
         rows = []
@@ -198,7 +197,7 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
         )
 
     def _notes(self) -> tuple[str, ...]:
-        notes = ["No other point is isolated: the list is complete." if self.complete else self._open]
+        notes = ["All isolated critical points are listed." if self.complete else self._open]
         if self.flat:
             notes.append(
                 "On some sets of actions the return stays the same along a direction; points there "

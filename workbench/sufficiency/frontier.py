@@ -110,7 +110,7 @@ class Frontier(Showing, Drawn):
     def sheet(self) -> Sheet:
         """The families' memories, then all controllers of 1, 2, ... nodes."""
         columns = (
-            Column("memory", "any: the best controller of so many nodes, found with the memory named"),
+            Column("memory", "any: all controllers of so many nodes"),
             Column("states", "memory states that can be reached", right=True),
             Column("nodes", "of the best policy's smallest controller", right=True),
             Column("value", "of the best deterministic policy found", right=True),
