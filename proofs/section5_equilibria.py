@@ -275,8 +275,8 @@ def settle_worth(
         "epsilon and gamma alone.",
     )
     point = [certificate_at(recall(PAPERS_GAMMA, sequence), "OA1", PAPERS_EPSILON)]
-    told = f"{counts[0]} policies of OA1 and {counts[1]} of B2 (up to symmetry)"
-    return proved(f"none of {told} is a fixed point", lines(argument), point)
+    refuted = f"{counts[0]} policies of OA1 and {counts[1]} of B2 (up to symmetry)"
+    return proved(f"none of {refuted} is a fixed point", lines(argument), point)
 
 
 def _leads_to(E: POMDP, path: dict[Any, Any], better: tuple[Any, Any], last: int) -> bool:
