@@ -50,8 +50,7 @@ class Bounded(float):
 class Field:
     """What the algorithms need to know of the numbers they run on.
 
-    Exact fields implement `one`, `back` and `_dense_solve`. Another way to solve systems, such as
-    that of `equilibrium.balls`, overrides `solve`.
+    Exact fields implement `one`, `back` and `_dense_solve`.
     """
 
     name: str

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -109,8 +108,7 @@ class Equilibrium:
     strict : whether every row has one best action.
     gap : the smallest lead of a greedy action over the next best of its row.
     ties : {o: the best actions} for the rows that have several.
-    sure : whether all of that is known; False where balls of many digits could not tell actions of
-        a large task, or of one given in floats, apart.
+    sure : whether all of that is known; False where actions of a task given in floats tie.
     """
 
     P: POMDP
@@ -135,16 +133,14 @@ class Equilibrium:
         choices."""
         if math.prod(len(best) for best in self.ties.values()) > MOST_TIED:
             return None
-        is_exact = self.q.raw.dtype == object
-        learned = Decided(self.P, self.target, self.epsilon, rational=is_exact)
+        learned = Decided(self.P, self.target, self.epsilon)
         rows, q = deciding_rows(self.P), learned.q(self.policy)
         for choice in product(*self.ties.values()):
             actions = self.policy.actions.copy()
             for o, a in zip(self.ties, choice, strict=True):
                 actions[self.P.O.index(o)] = self.P.A.index(a)
             other = learned.q(Policy.from_actions(self.P, actions))
-            both = zip(q[rows].flat, other[rows].flat, strict=True)
-            if any(x < y or x > y for x, y in both):  # balls that overlap are neither
+            if (q[rows] != other[rows]).any():
                 return False
         return True
 
@@ -191,7 +187,7 @@ class Equilibria(Findings[Equilibrium], Showing, Drawn):
     refuted : `refuted[i]`, the greedy actions by row of each policy that is no fixed point, with
         `rows`, `refuted_row[i]` and `refuted_action[i]`: there that action is better.
     exact : whether tables and values are rationals. In floats too a cell is decided by bounds on
-        their errors, and by rationals or balls where these leave it open.
+        their errors, and by rationals where these leave it open.
     """
 
     figure = "phase_portrait"
@@ -431,7 +427,7 @@ class GreedySearch:
         self.epsilon, self.field, self.most = epsilon, field, most
         self.rows = deciding_rows(P)
         self.cells = len(P.A) ** len(self.rows)
-        self.learned = Decided(P, target, epsilon, rational=field.is_exact)
+        self.learned = Decided(P, target, epsilon)
         self.found: list[Equilibrium] = []
         self.refuted: list[tuple[NDArray[np.int64], int, int]] = []
         self.undefined = 0
@@ -546,7 +542,7 @@ class GreedySearch:
         table = q[self.rows]
         own = table[np.arange(len(actions)), actions]
         over = table - own[:, None]
-        better = np.argwhere(_where(over, lambda x: x > 0))
+        better = np.argwhere(np.asarray(over > 0, dtype=bool))
         if len(better):
             self.refuted.append((actions, int(better[0][0]), int(better[0][1])))
             return
@@ -560,7 +556,7 @@ class GreedySearch:
         over: NDArray[Any],
     ) -> Equilibrium:
         P, learned = self.P, self.learned
-        tied = ~_where(over, lambda x: x < 0)
+        tied = np.asarray(over == 0, dtype=bool)
         others = np.ones(over.shape, dtype=bool)
         others[np.arange(len(actions)), actions] = False
         ties: dict[Label, tuple[Label, ...]] = {}
@@ -585,7 +581,7 @@ class GreedySearch:
             strict=not ties,
             gap=gap,
             ties=ties,
-            sure=not ties or learned.field is RATIONALS,
+            sure=not ties or P.is_exact,
         )
 
     def _value(self, pi: Policy) -> Number:
@@ -616,10 +612,6 @@ class GreedySearch:
             refuted_action=np.array(action, dtype=np.int64),
             exact=self.field.is_exact,
         )
-
-
-def _where(x: NDArray[Any], is_so: Callable[[Any], Any]) -> NDArray[np.bool_]:
-    return np.array([bool(is_so(y)) for y in x.flat], dtype=bool).reshape(x.shape)
 
 
 def played(P: POMDP, pi: Policy) -> bytes:

@@ -22,27 +22,21 @@ expected visits.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.bootstrap import Bootstrap
-from workbench.core.errors import NotSolved, WrongType
+from workbench.core.errors import WrongType
 from workbench.core.fields import RATIONALS, Field
 from workbench.core.learners import Learner, OptionError, Target
-from workbench.core.numbers import Number, is_symbolic, number, read_decimal
+from workbench.core.numbers import Number, Numbers, is_symbolic, number, read_decimal
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import keep_entries, merge_rows, own_rows
 from workbench.core.td import Lambda, NStep
-from workbench.equilibrium.balls import Balls, precision
-
-MOST_RATIONAL = 300
-"""States of the largest models that tables are compared for in rationals."""
-
-BITS = 192
-"""Of the balls that serve larger ones."""
 
 
 def target_of(learner: Any) -> Target:
@@ -101,27 +95,28 @@ class Learned:
         return met.q_values(target.solve(met))[0]
 
 
-class Decided(Learned):
-    """Tables whose entries are compared with certainty. They are in rationals where the model is
-    exact and small, or where `rational` asks for them, and else in balls. A float epsilon or lambda
-    is the decimal that it is printed as."""
+class _Written(type(RATIONALS)):  # type: ignore[misc]
+    """Rationals that read a float as the binary fraction that it is."""
 
-    def __init__(self, P: POMDP, target: Target, epsilon: Number, rational: bool = False):
+    def enter(self, numbers: Numbers) -> NDArray[Any]:
+        if numbers.codes is None:
+            exact = [Fraction(x) for x in numbers.floats.ravel().tolist()]
+            return super().enter(Numbers.of(exact)).reshape(numbers.shape)
+        return super().enter(numbers)
+
+    def one(self, x: Number) -> Any:
+        return super().one(Fraction(x) if isinstance(x, float) else x)
+
+
+class Decided(Learned):
+    """Tables in rationals, whose entries are compared with certainty. In an exact model a float
+    epsilon or lambda is the decimal that it is printed as."""
+
+    def __init__(self, P: POMDP, target: Target, epsilon: Number):
         if P.is_exact:
             epsilon = as_decimal(epsilon)
             target = replace(target, lam=as_decimal(target.lam))
-        rational |= P.is_exact and len(P.S) <= MOST_RATIONAL
-        super().__init__(P, target, epsilon, RATIONALS if rational else Balls())
-
-    def q(self, greedy: Policy) -> NDArray[Any]:
-        with precision(BITS):
-            try:
-                return super().q(greedy)
-            except NotSolved:
-                if not self.P.is_exact:
-                    raise
-                self.field = RATIONALS
-                return super().q(greedy)
+        super().__init__(P, target, epsilon, RATIONALS if P.is_exact else _Written())
 
     def in_floats(self, x: Any) -> float:
         return np.nan if x is None else float(self.field.back(x))
