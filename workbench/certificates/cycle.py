@@ -35,8 +35,8 @@ from workbench.certificates.loop import (
 from workbench.core.ending import LoopRun
 from workbench.core.fields import RATIONALS
 from workbench.core.improve import start_loop
-from workbench.core.loop_history import mixed
 from workbench.core.numbers import Number, Numbers
+from workbench.core.oracle_loop import mixed
 from workbench.core.policy import Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
 from workbench.evaluation.exact_value import exact_value

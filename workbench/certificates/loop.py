@@ -37,10 +37,9 @@ from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS, RationalFunctions
 from workbench.core.horizon import has_finite_horizon
 from workbench.core.improve import start_loop
-from workbench.core.loop_history import mixed
 from workbench.core.numbers import Number, Numbers, number
 from workbench.core.oracle import Oracle
-from workbench.core.oracle_loop import completed
+from workbench.core.oracle_loop import completed, mixed
 from workbench.core.policy import TIES, Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.ties import greedy_actions

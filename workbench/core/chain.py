@@ -191,6 +191,7 @@ class Chain:
     ):
         self.D, self.pi, self.tail = D, pi, tail
         self.lost, self.given = False, 0.0
+        self._systems: dict[bool, LinearSystem] = {}
         self._stops = np.zeros(D.shape[0])
         if stop is not None:
             behind = D.entry_o == stop[0]
@@ -267,17 +268,22 @@ class Chain:
             none = np.zeros(n)
             system = LinearSystem(indptr, self.indices[kept], self.P[kept], gamma, none, none)
             return D.field.solve_system(system, b, D.P.name, transposed)
+        discounted = discounted and not D.is_undiscounted
+        if cut is None and (kept_system := self._systems.get(discounted)) is not None:
+            return D.field.solve_system(kept_system, b, D.P.name, transposed)
         gamma = D.gamma_side if discounted else ONE
         # terminal states are states of the matrix too, so that going there is no way out of it
         leave, P = np.empty((2, n)), self.P
-        cut = np.zeros(0, dtype=bool) if cut is None else cut
-        leaving(self.indptr, P, cut, self._stops + ~D.alive, gamma, leave)
-        if cut.any():
+        cuts = np.zeros(0, dtype=bool) if cut is None else cut
+        leaving(self.indptr, P, cuts, self._stops + ~D.alive, gamma, leave)
+        if cut is not None:
             P = P.copy()
             P[:, cut] = 0.0
         # the chance of stopping is rounded
         given = np.where(self._stops > 0, self.given + 8 * UNIT, self.given)
         system = LinearSystem(self.indptr, self.indices, P, gamma, leave, given)
+        if cut is None:
+            self._systems[discounted] = system
         return D.field.solve_system(system, b, D.P.name, transposed)
 
     def stopping(self, o: int, a: int) -> Chain:

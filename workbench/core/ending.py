@@ -12,11 +12,10 @@ from workbench.core.chain import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
-from workbench.core.greedy_choice import ROUNDING, GreedyChoice, how_known
-from workbench.core.loop_history import Actions
+from workbench.core.greedy_choice import Actions
 from workbench.core.numbers import Number, number
 from workbench.core.oracle_kernels import period_of
-from workbench.core.oracle_loop import UNANSWERED, GreedyLoop
+from workbench.core.oracle_loop import UNANSWERED, Glance, GreedyLoop
 from workbench.core.policy import Policy
 from workbench.evaluation.exact_value import exact_value
 from workbench.progress import Waiting
@@ -55,7 +54,7 @@ class LoopRun:
         # the last look in vain: the mark of the greedy policy, and how much was left then
         self.failed: tuple[int, float] | None = None
         # a policy that has been evaluated, to fall back on, and how many steps it is from the start
-        self.sound = loop.pi.copy(), 0
+        self.sound = loop.state
 
     @property
     def n(self) -> int:
@@ -97,13 +96,13 @@ class LoopRun:
 
     def _advance(self, count: int) -> float:
         """Make some iterates, and return the seconds that it took."""
-        began, before, n = self.waiting.seconds, self.loop.pi.copy(), self.n
+        began, before = self.waiting.seconds, self.loop.state
         try:
             values, marks = self.loop.advance(count, self._small_enough(), _SMALL_ENOUGH)
         except (KeyboardInterrupt, *UNANSWERED):
-            self.loop.restore(before, n)  # pi belongs to the values that are kept
+            self.loop.restore(before)  # pi belongs to the values that are kept
             raise
-        self.sound = before, n
+        self.sound = before
         self.values.append(values)
         self.marks.append(marks)
         self.waiting.report(
@@ -141,9 +140,7 @@ class LoopRun:
         # Rows that changed lately may be on a round without end: they stay where they are, and must
         # not count.
         goal = self.loop.greedy
-        moving = np.array(
-            [self.loop.history.kept_since(o, self.n) > LONG_SINCE for o in range(len(goal))]
-        )
+        moving = np.array([self.loop.kept_since(o) > LONG_SINCE for o in range(len(goal))])
         if not moving.any() or moving.all():
             return None
         goal = np.where(moving, -1, goal)
@@ -164,11 +161,10 @@ class LoopRun:
     def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
         """The end at `goal`, if it stays greedy on the rest of the segment. None if it is not
         greedy at its end."""
-        end, choice = self.loop.glance(goal, Fraction(0))
-        ties = self._ties_at(end.q, choice, goal)
+        ties = self._ties_at(self.loop.glance(goal, Fraction(0)), goal)
         if ties is None:
             return None
-        limit = self._completed(goal)
+        limit = self.loop.completed(goal)
         # where it goes is known; the caller wants so many values all the same
         while self.n < self.least:
             self._advance(self.least - self.n)
@@ -186,38 +182,34 @@ class LoopRun:
             "note": " ".join(filter(None, (note, ties))),
         }
 
-    def _ties_at(self, q: NDArray[Any], choice: GreedyChoice, goal: Actions) -> str | None:
+    def _ties_at(self, end: Glance, goal: Actions) -> str | None:
         """A sentence on ties at the limit itself, or None if the limit is not greedy there."""
-        note, tau, chooser = "", choice.tau, self.loop.chooser
-        place = {o: i for i, o in enumerate(choice.rows.tolist())}
-        reached = np.flatnonzero((tau >= 0) & (goal >= 0))
-        for o in reached[tau[reached] != goal[reached]].tolist():
-            if self.loop.kept == 0:
-                return None  # after a full step the policy is its limit, and moves on
-            # the limit may be greedy all the way and tie only at its very end
-            is_tied = q[o, tau[o]] == q[o, goal[o]] if self.loop.exact else (
-                o in place and choice.tied[place[o], goal[o]]
-            )  # fmt: skip
-            at = f"on o={self.P.O.text(self.P.O[o])}"
-            if is_tied:
-                note = f"At the limit itself actions tie {at}, and greedy prefers another one."
-            elif self._splits(goal):
+        P, loop, note = self.P, self.loop, ""
+        best = loop.chooser.candidates(end.found)
+        for o in np.flatnonzero((end.tau >= 0) & (goal >= 0)).tolist():
+            at = f"on o={P.O.text(P.O[o])}"
+            # after a full step the policy is its limit, and moves on where greedy does
+            if loop.kept == 0 and end.tau[o] != goal[o]:
+                return None
+            if not best[o, goal[o]]:
+                if not self._splits(goal):
+                    return None
                 note = (
                     "The limit has several recurrent classes, whose shares of time are others than "
                     f"just before it: at the limit itself greedy prefers another action {at}."
                 )
-            else:
-                return None
-        for o, i in place.items():
-            if not note and len(tied := chooser.tied_in(choice, i)) > 1:
-                is_close = how_known(choice, i) == ROUNDING
-                how = "cannot be told apart in floats" if is_close else "are equal"
-                actions = self.loop.order[list(tied)].tolist()
-                names = [self.P.A.text(self.P.A[a]) for a in actions]
+            elif end.is_open[o] and best[o].argmax() != goal[o]:
+                # the limit may be greedy all the way and tie only at its very end
+                note = f"At the limit itself actions tie {at}, and greedy prefers another one."
+        for o in np.flatnonzero(end.is_open).tolist():
+            tied = loop.chooser.distinct(o, int(end.tau[o]), best[o])
+            if not note and len(tied) > 1:
+                how = "are equal" if loop.exact else "cannot be told apart in floats"
+                names = [P.A.text(P.A[a]) for a in loop.order[list(tied)].tolist()]
                 if len(names) > _MOST_NAMED:
                     names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
                 listed = ", ".join(names[:-1]) + f" and {names[-1]}"
-                note = f"At the limit on o={self.P.O.text(self.P.O[o])} the actions {listed} {how}."
+                note = f"At the limit on o={P.O.text(P.O[o])} the actions {listed} {how}."
         return note
 
     def _splits(self, goal: Actions) -> bool:
@@ -225,7 +217,7 @@ class LoopRun:
         earlier policies go back and forth, however rarely, and the limit itself does not."""
         if self.loop.weights != "stationary" or self.loop.average:
             return False
-        chain = dynamics(self.P, FLOATS).follow(self._completed(goal).prob.floats)
+        chain = dynamics(self.P, FLOATS).follow(self.loop.completed(goal).prob.floats)
         return sum(bool(chain.visited[members[0]]) for members in chain.classes()) > 1
 
     def _worth(self, limit: Policy, goal: Actions) -> tuple[float, Number]:
@@ -259,13 +251,6 @@ class LoopRun:
         average = evaluate(self.P, limit, exact=is_exact, criterion="average").value
         return float(average), average
 
-    def _completed(self, goal: Actions) -> Policy:
-        """The policy that takes `goal`. Rows without a goal are as they are in pi."""
-        # rows that were never moved are given as they were told, exact if the start is
-        moved = np.array([any(a >= 0 for _, a in turns) for turns in self.loop.history.turns])
-        start = self.loop.start
-        return self.loop.completed(goal, start if not moved[goal < 0].any() else None)
-
     # ---------------------------------------------------------------- limit cycles, and no end
 
     def _period(self) -> int | None:
@@ -297,14 +282,11 @@ class LoopRun:
         """The last policy, evaluated, and what its value did over some iterates."""
         loop, stay = self.loop, np.full(len(self.P.O), -1)
         try:
-            here, (tau, *_) = loop.glance(stay, Fraction(1))
-        except UNANSWERED:  # go back to a policy that has been evaluated
-            loop.restore(*self.sound)
+            here, tau, _ = loop.glance(stay, Fraction(1))
+        except UNANSWERED:  # go back to a policy that has been evaluated, with greedy as it was
+            loop.restore(self.sound)
             self.values = [np.concatenate(self.values)[: loop.n]] if self.values else []
-            try:
-                here, (tau, *_) = loop.glance(stay, Fraction(1))
-            except UNANSWERED:  # its value is known, and greedy as it was
-                here, tau = loop.look(loop.pi), loop.greedy
+            here, tau = loop.look(loop.pi), loop.greedy
         kind = object if loop.exact else np.float64
         self.values.append(np.array([here.value], dtype=kind))
         values = np.concatenate(self.values)[-window:]
@@ -313,7 +295,7 @@ class LoopRun:
             "value": loop.field.back(here.value),
             "mean": loop.field.back(values.sum() / len(values)),
             "pi": loop.policy(),
-            "greedy": loop.completed(tau, None),
+            "greedy": loop.completed(tau),
             "note": note,
             "window": len(values),
             "amplitude": float(number(values.max() - values.min())),

@@ -1,40 +1,33 @@
-"""Which column of each row is greedy, and how ties are broken.
+"""Which column of each row is greedy, and which ties had to be broken.
 
-Exact q-values are compared exactly. Floats are compared by bounds on their errors. Where these
-leave a row open,
-
-    reasons     actions that lead to states of the same kind with the same chances tie as long as
-                the same rows of the policy are equal (`bisimulation`)
-    fractions   q is evaluated exactly, where task, start and steps are exact and it is not too much
-                work
-    rounding    else it is a tie, and what was greedy before stays so
+Exact q-values are compared exactly. Floats are compared by bounds on their errors; where these
+leave a row open it is a tie, and what was greedy before stays so. Nothing else is asked: on all
+recorded runs the loop ends where it did when such rows were decided in fractions (docs/core.md).
 
 Columns are actions in the order in which ties are broken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import oracle_kernels as kernels
-from workbench.core.bisimulation import kinds_of_states, same_actions
 from workbench.core.errors import NotSolved
+from workbench.core.numbers import Numbers
 from workbench.core.oracle import Look
 from workbench.core.pomdp import POMDP
+from workbench.core.rows import add_rows, own_rows
 from workbench.core.space import Label
 from workbench.core.words import show
 
 EQUAL, ROUNDING = "equal", "within rounding"
-_REASONS, _FRACTIONS, _ROUNDING = range(3)
 _LEAST = 1e-200
 
 Actions = NDArray[np.int64]
-Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 
@@ -44,7 +37,7 @@ class Tie:
 
     Attributes
     ----------
-    iterate : the first at which they tied.
+    iterate : the first at which actions of this row tied.
     o, actions : the observation, and the actions, the one taken first.
     how : "equal"; or "within rounding": bounds on the errors of floats cannot tell them apart.
     """
@@ -61,192 +54,126 @@ class Tie:
         return f"iterate {self.iterate:,}, {words} ({self.how})"
 
 
-class GreedyChoice(NamedTuple):
-    """The greedy columns of a policy, -1 for rows without q-values.
-
-    Attributes
-    ----------
-    tau : `tau[o]`.
-    rows : those that the numbers alone left open, or that tie in fractions.
-    tied : `tied[i, column]`, whether it ties with the column taken in `rows[i]`.
-    how : `how[i]`, how that is known.
-    """
-
-    tau: Actions
-    rows: Actions
-    tied: Mask
-    how: NDArray[np.int64]
-
-
 class Chooser:
     """Chooses for one policy after another.
 
     Attributes
     ----------
-    same, alike : `[o, column]`, columns with the same entry do the same; are known to tie as long
-        as greedy stays what it is.
-    asks : `asks[o]`, whether somebody may be able to tell what floats cannot.
+    same : `same[o, column]`, columns with the same entry do the same.
+    first, tied, taken : `[o]`, the iterate at which columns of a row first tied, -1 before that;
+        `tied[o, column]`, which ones; and the column that was taken.
     """
 
     def __init__(self, P: POMDP, order: Actions, is_exact: bool):
-        self.P, self.order, self._is_exact = P, order, is_exact
+        self.P, self.order, self.is_exact = P, order, is_exact
         self.same = np.ascontiguousarray(same_actions(P)[:, order])
-        self.alike = self.same.copy()
-        self.asks = np.ones(len(P.O), dtype=np.uint8)
-        self._learned = np.zeros(len(P.O), dtype=bool)
-        # the ties so far by row, columns and how, with the iterate of the first; and what each row
-        # was last told to be
-        self._ties: dict[tuple[int, tuple[int, ...], str], int] = {}
-        self._told = np.zeros(self.same.shape, dtype=np.int8)
-        # (twins, kinds of states, columns that tie), the last two that were asked for
-        self._equal: list[tuple[Actions, Actions, Array]] = []
+        self.first = np.full(len(P.O), -1, dtype=np.int64)
+        self.tied = np.zeros(self.same.shape, dtype=np.uint8)
+        self.taken = np.zeros(len(P.O), dtype=np.int64)
 
-    def forget(self, everything: bool) -> None:
-        """Forget the ties that rest on the last greedy policy, and those that rest on twins."""
-        which = slice(None) if everything else self._learned
-        self.alike[which] = self.same[which]
-        self._learned[:] = False
-
-    def restore(self, n: int) -> None:
-        """Go back to iterate n."""
-        self._ties = {key: first for key, first in self._ties.items() if first <= n}
-        self._told[:] = 0
-        self.forget(True)
-
-    # ---------------------------------------------------------------- floats
-
-    def compare(self, found: Look, alike: Array, before: Actions) -> tuple[Actions, Mask]:
-        """The greedy columns as far as bounds tell, and which rows are open."""
-        seen = ~np.isnan(found.q).all(axis=1)
-        reach = np.where(seen, np.maximum(found.error, _LEAST), 0.0)
+    def choose(self, found: Look, before: Actions, stays: bool = True) -> tuple[Actions, Mask]:
+        """The greedy columns, -1 for rows without q-values, and which rows are open. In these,
+        several columns that do not do the same may be the best; with `stays`, the one that was
+        greedy before is preferred among them."""
+        tau = np.full(len(found.q), -1)
+        if self.is_exact:
+            tied = self.candidates(found)
+            seen = np.flatnonzero(tied.any(axis=1))
+            tau[seen] = tied[seen].argmax(axis=1)
+            return tau, (tied & (self.same != self.same[np.arange(len(tau)), tau, None])).any(
+                axis=1
+            )
+        reach = np.where(~np.isnan(found.q).all(axis=1), np.maximum(found.error, _LEAST), 0.0)
         q = np.where(np.isnan(found.q), -np.inf, found.q)
-        tau = np.empty(len(q), dtype=np.int64)
         is_open = np.empty(len(q), dtype=np.uint8)
-        kernels.choose_greedy(np.ascontiguousarray(q), reach, 1.0, alike, before, tau, is_open)
+        kernels.choose_greedy(
+            np.ascontiguousarray(q), reach, self.same, before, stays, tau, is_open
+        )
         return tau, is_open > 0
 
-    def tied(self, found: Look, rows: Actions, twin: Actions) -> tuple[Mask, Mask]:
-        """The columns of each row that may be the largest, and whether their tie is unexplained."""
-        q = np.where(np.isnan(found.q[rows]), -np.inf, found.q[rows])
+    def candidates(self, found: Look) -> Mask:
+        """`[o, column]`, whether it may be the best."""
+        if self.is_exact:
+            tops = [max((x for x in row if x is not None), default=None) for row in found.q]
+            return np.array([[x is not None and x == top for x in row]
+                             for row, top in zip(found.q, tops, strict=True)])  # fmt: skip
+        q = np.where(np.isnan(found.q), -np.inf, found.q)
         # inf - inf is no number, and leaves everything open as it should
         with np.errstate(invalid="ignore"):
-            tied = ~(q < q.max(axis=1, keepdims=True) - 2 * found.error[rows, None])
-        tied &= np.isfinite(q)
-        equal = self._equal_for(twin)[rows]
-        first = np.take_along_axis(equal, tied.argmax(axis=1)[:, None], axis=1)
-        return tied, (tied & (equal != first)).any(axis=1)
+            return ~(q < q.max(axis=1, keepdims=True) - 2 * found.error[:, None]) & np.isfinite(q)
 
-    def settle(
-        self,
-        found: Look,
-        tau: Actions,
-        is_open: Mask,
-        twin: Actions,
-        ask: Callable[[], Array | None],
-    ) -> GreedyChoice:
-        """Decide the open rows. `ask` gives q in fractions, or None."""
-        rows = np.flatnonzero(is_open)
-        if not len(rows):
-            return GreedyChoice(tau, rows, np.zeros((0, len(self.order)), dtype=bool), rows)
-        tied, unclear = self.tied(found, rows, twin)
-        how = np.where(unclear, _ROUNDING, _REASONS)
-        tau[rows[~unclear]] = tied[~unclear].argmax(axis=1)
-        left = np.flatnonzero(how == _ROUNDING)
-        if len(left) and (exact := ask()) is not None:
-            for i in left.tolist():
-                numbers = exact[rows[i]]
-                top = max(numbers[a] for a in np.flatnonzero(tied[i]))
-                tied[i] &= numbers == top
-                how[i], tau[rows[i]] = _FRACTIONS, tied[i].argmax()
-        elif np.isinf(found.error[rows[left]]).any():
-            o = int(rows[left[np.isinf(found.error[rows[left]])][0]])
+    def refuse_unknown(self, found: Look, is_open: Mask) -> None:
+        """Raise `NotSolved` if a row is open because floats know nothing about it."""
+        if not self.is_exact and np.isinf(found.error[is_open]).any():
+            o = int(np.flatnonzero(is_open & np.isinf(found.error))[0])
             raise NotSolved(
                 f"{self.P.name}: o={self.P.O.text(self.P.O[o])} is seen, and floats cannot find "
                 "how often to any accuracy, so that nothing is known about q(o, a) there: use "
-                + ("exact=True" if self._is_exact else "Fractions and exact=True")
+                + ("exact=True" if self.P.is_exact else "Fractions and exact=True")
             )
-        return GreedyChoice(tau, rows, tied, how)
 
-    def _equal_for(self, twin: Actions) -> Array:
-        """`equal[o, column]`: those with the same entry tie under every policy with these twins."""
-        begin = None
-        for last, kind, equal in self._equal:
-            if np.array_equal(last, twin):
-                return equal
-            # kinds are split as twins are: go on from those of twins that are now split further
-            if len(np.unique(np.stack([last, twin]), axis=1).T) == len(np.unique(twin)):
-                begin = kind
-        kind = kinds_of_states(self.P, twin, begin)
-        equal = same_actions(self.P, kind)[:, self.order]
-        self._equal = [*self._equal[-1:], (twin.copy(), kind, equal)]
-        return equal
-
-    def learn(
-        self, choice: GreedyChoice, twin: Actions, ahead: Callable[[], list[Array | None]]
-    ) -> None:
-        """Remember ties, so that they are not asked about at every iterate.
-
-        Columns that are equal in fractions here and at the places `ahead` are taken to be equal as
-        long as greedy stays what it is.
-        """
-        rows, how = choice.rows, choice.how
-        self.asks[rows[how == _ROUNDING]] = 0  # nobody can tell, now or later
-        if len(reasons := rows[how == _REASONS]):
-            self.alike[reasons] = self._equal_for(twin)[reasons]
-        several = np.flatnonzero((how == _FRACTIONS) & (choice.tied.sum(axis=1) > 1))
-        places = ahead() if len(several) else []
-        for i in several.tolist():
-            o, columns = rows[i], np.flatnonzero(choice.tied[i])
-            if all(q is not None and (q[o, columns] == q[o, columns[0]]).all() for q in places):
-                joined = np.isin(self.same[o], self.same[o, columns])
-                self.alike[o, joined] = self.alike[o, columns[0]]
-                self._learned[o] = True
-
-    # ---------------------------------------------------------------- fractions
-
-    def choose_exactly(self, found: Look) -> GreedyChoice:
-        """The greedy columns of exact numbers."""
-        tau, tied = np.full(len(found.q), -1), np.zeros(found.q.shape, dtype=bool)
-        for o, row in enumerate(found.q):
-            if defined := [x for x in row if x is not None]:
-                tied[o] = row == max(defined)
-                tau[o] = tied[o].argmax()
-        rows = np.flatnonzero(
-            (tied & (self.same != self.same[np.arange(len(tau)), tau, None])).any(axis=1)
-        )
-        return GreedyChoice(tau, rows, tied[rows], np.full(len(rows), _FRACTIONS))
-
-    # ---------------------------------------------------------------- what is told
-
-    def tell(self, n: int, choice: GreedyChoice) -> None:
+    def tell(self, n: int, found: Look, tau: Actions, is_open: Mask) -> None:
         """Note the ties of iterate n."""
-        told = (choice.tied * (1 + choice.how)[:, None]).astype(np.int8)
-        fresh = (told != self._told[choice.rows]).any(axis=1)
-        self._told[choice.rows] = told
-        for i in np.flatnonzero(fresh).tolist():
-            columns = self.tied_in(choice, i)
-            if len(columns) > 1:
-                self._ties.setdefault((int(choice.rows[i]), columns, how_known(choice, i)), n)
+        self.refuse_unknown(found, is_open)
+        fresh = is_open & (self.first < 0)
+        if fresh.any():
+            self.first[fresh], self.taken[fresh] = n, tau[fresh]
+            self.tied[fresh] = self.candidates(found)[fresh]
 
-    def tied_in(self, choice: GreedyChoice, i: int) -> tuple[int, ...]:
+    def distinct(self, o: int, taken: int, tied: Mask) -> tuple[int, ...]:
         """The columns that tie in a row, the one taken first, one of each set that do the same."""
-        o = choice.rows[i]
         found: dict[int, int] = {}
-        for a in (int(choice.tau[o]), *np.flatnonzero(choice.tied[i]).tolist()):
+        for a in (taken, *np.flatnonzero(tied).tolist()):
             found.setdefault(int(self.same[o, a]), a)
         return tuple(found.values())
 
     @property
-    def ties(self) -> tuple[Tie, ...]:
-        """The ties so far, with their labels."""
-        found = []
-        for (o, columns, how), n in sorted(self._ties.items(), key=lambda tie: (tie[1], tie[0])):
-            actions = tuple(self.P.A[int(self.order[a])] for a in columns)
-            words = f"{self.P.O.text(self.P.O[o])}: {', '.join(map(self.P.A.text, actions))}"
-            found.append(Tie(n, self.P.O[o], actions, how, words))
+    def how(self) -> str:
+        return EQUAL if self.is_exact else ROUNDING
+
+    def ties(self, n: int) -> tuple[Tie, ...]:
+        """The ties of the first n iterates, with their labels."""
+        found, P = [], self.P
+        for o in np.lexsort((np.arange(len(self.first)), self.first)).tolist():
+            if 0 <= self.first[o] < n:
+                columns = self.distinct(o, int(self.taken[o]), self.tied[o] > 0)
+                actions = tuple(P.A[int(self.order[a])] for a in columns)
+                words = f"{P.O.text(P.O[o])}: {', '.join(map(P.A.text, actions))}"
+                found.append(Tie(int(self.first[o]), P.O[o], actions, self.how, words))
         return tuple(found)
 
 
-def how_known(choice: GreedyChoice, i: int) -> str:
-    """How it is known that the columns of `choice.rows[i]` tie."""
-    return ROUNDING if choice.how[i] == _ROUNDING else EQUAL
+def same_actions(P: POMDP) -> NDArray[np.int64]:
+    """`same[o, a]`: actions with the same entry have the same outcomes in every state behind o.
+
+    Such actions tie under every policy: a write on the last step, a step into one of two walls.
+    Outcomes that end are the same if they pay the same. Outcomes are compared by hashes of 64 bits.
+    """
+    goal = np.where(P.terminal.mask[P.p.s_next], len(P.S), P.p.s_next)
+    outcome = _scramble(_codes(P.p.prob))
+    outcome = _scramble(_scramble(outcome ^ _codes(P.p.r)) ^ _scramble(goal.astype(np.uint64)))
+    rows = add_rows(P.p.row_ptr, outcome, np.zeros(len(P.S) * len(P.A), dtype=np.uint64))
+    rows = rows.reshape(len(P.S), len(P.A))
+    entry_s = own_rows(P.omega.row_ptr)
+    seen = np.flatnonzero(~P.terminal.mask[entry_s])
+    found = np.zeros((len(P.O), len(P.A)), dtype=np.uint64)
+    state = _scramble(entry_s[seen].astype(np.uint64))[:, None]
+    np.add.at(found, P.omega.o[seen], _scramble(rows[entry_s[seen]] ^ state))
+    return found.view(np.int64)
+
+
+def _codes(numbers: Numbers) -> NDArray[np.uint64]:
+    """A whole number for each entry, the same for equal ones."""
+    if numbers.codes is not None:
+        return numbers.codes.astype(np.uint64)
+    codes = np.unique(numbers.floats, return_inverse=True)[1]
+    return np.asarray(codes.reshape(numbers.shape), dtype=np.uint64)
+
+
+def _scramble(x: NDArray[Any]) -> NDArray[np.uint64]:
+    """The mixing function of splitmix64 (Steele, Lea and Flood 2014)."""
+    with np.errstate(over="ignore"):
+        x = x + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(x ^ (x >> np.uint64(31)))

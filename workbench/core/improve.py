@@ -17,9 +17,8 @@ q-values exact at every step.
     interrupted   Ctrl-C
 
 Exact q-values are compared exactly. Floats are compared by bounds on their errors; what these leave
-open is decided in fractions, if the task, the start and the steps are exact (a float step is the
-decimal that it is printed as) and that is not too much work, and counts as a tie otherwise. Ties
-among actions that do not simply do the same are told in the result.
+open counts as a tie, and what was greedy before stays so. Ties among actions that do not simply do
+the same are told in the result. A float step is the decimal that it is printed as.
 
 q(o, a) by expected visits has no meaning for policies that may never end: with weights="visits" the
 loop refuses such tasks and says which weights to take; `weights_for` chooses them.
@@ -41,9 +40,8 @@ from workbench.core.errors import NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, check_criterion
 from workbench.core.fields import FLOATS
 from workbench.core.greedy_choice import Tie
-from workbench.core.loop_history import Schedule
 from workbench.core.numbers import Number, is_symbolic, number
-from workbench.core.oracle_loop import GreedyLoop
+from workbench.core.oracle_loop import GreedyLoop, Schedule
 from workbench.core.policy import TIES, Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
@@ -108,7 +106,7 @@ def iterates(
         now = loop.policy()
         values, _ = loop.advance(1)
         value = loop.field.back(values[0])
-        yield Iterate(loop.n - 1, now, value, loop.completed(loop.greedy, now))
+        yield Iterate(loop.n - 1, now, value, loop.completed(loop.greedy))
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +291,7 @@ def improve(
         weights=loop.weights,
         criterion=criterion,
         values=np.concatenate([loop.field.leave(x) for x in run.values]),
-        ties=loop.chooser.ties,
+        ties=loop.chooser.ties(loop.n),
         **how,
     )
 

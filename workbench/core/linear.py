@@ -22,7 +22,8 @@ order of magnitude, since they add and multiply non-negative numbers only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -105,12 +106,29 @@ class LinearSystem:
     def matrix(self) -> sp.csr_array:
         return sp.csr_array((self.P[0], self.indices, self.indptr), shape=(self.n, self.n))
 
-    def residual(self, b: Floats, x: Floats, transposed: bool) -> tuple[Floats, Floats]:
+    # values and visits of a policy are systems of one matrix: factors are found once
+
+    @cached_property
+    def eliminated(self) -> tuple[Floats, bool]:
+        F, lost = eliminate(self.indptr, self.indices, self.P[0], self.gamma[0], self.leave[0])
+        return F, bool(lost)
+
+    @cached_property
+    def factors(self) -> Any:
+        """LU factors of I - gamma P, or None if it is singular in floats."""
+        try:
+            return factorize(sp.eye_array(self.n) - self.gamma[0] * self.matrix)
+        except NotSolved:
+            return None
+
+    def residual(
+        self, b: Floats, x: Floats, transposed: bool, given: Floats
+    ) -> tuple[Floats, Floats]:
         """b + gamma P x - x, and a bound on its rounding."""
         found, bound = np.empty(self.n), np.empty(self.n)
         kernel = double.residual_backward if transposed else double.residual_forward
         tables = self.indptr, self.indices, self.P, self.gamma, self.leave
-        kernel(*tables, b, x, self.given, found, bound)
+        kernel(*tables, b, x, given, found, bound)
         return found, bound
 
     def solve(self, b: Floats, transposed: bool = False) -> Solution:
@@ -121,26 +139,28 @@ class LinearSystem:
         most n probabilities, of leaving or of going elsewhere. So if these are off by a share e,
         visits are off by about 2 n e, however long episodes are: used where it is the less.
         """
-        x, h, method, residual = self.enclose(b, transposed)
+        b = np.ascontiguousarray(b)  # kernels are compiled for one order
+        x, h, method, residual = self._enclose_by_any(b, transposed, self.given)
         found = Solution(x[0], method, np.abs(x[1]) + h, residual)
         doubt = 1.01 * (2 * self.n + 2) * _largest(self.given)
         if transposed and 0 < doubt < 0.01 and (found.error > doubt * np.abs(x[0])).any():
-            x, h, method, residual = replace(self, given=0 * self.given).enclose(b, transposed)
+            x, h, method, residual = self._enclose_by_any(b, transposed, 0 * self.given)
             error = (np.abs(x[1]) + h) * (1 + doubt) + doubt * np.abs(x[0])
             if np.max(error / _positive(x[0])) < np.max(found.error / _positive(found.x)):
                 return Solution(x[0], method, error, residual)
         return found
 
-    def enclose(self, b: Floats, transposed: bool = False) -> tuple[Floats, Floats, str, float]:
+    def _enclose_by_any(
+        self, b: Floats, transposed: bool, given: Floats
+    ) -> tuple[Floats, Floats, str, float]:
         """x in double-double, bounds on its errors, how it was found, and its largest residual."""
-        b = np.ascontiguousarray(b)  # kernels are compiled for one order
         for kind in _solvers(self.n):
             solver = kind(self, transposed)
-            found = _enclose(self, b, transposed, solver)
+            found = _enclose(self, b, transposed, solver, given)
             if np.isfinite(found[1]).all():
                 break
             if isinstance(solver, _Elimination):
-                found = solver.enclose(b)
+                found = solver.enclose(b, given)
         return found
 
 
@@ -188,7 +208,7 @@ def refusal(n: int, what: str = "a linear system") -> str:
 
 
 def _enclose(
-    system: LinearSystem, b: Floats, transposed: bool, solver: _Solver
+    system: LinearSystem, b: Floats, transposed: bool, solver: _Solver, given: Floats
 ) -> tuple[Floats, Floats, str, float]:
     """A solution, corrected by its residual as long as that halves it, and h."""
     x = np.zeros((2, system.n))
@@ -199,14 +219,14 @@ def _enclose(
     scale = np.maximum(x[0], _SMALLEST) if transposed else np.ones(system.n)
     if solver.is_uniform and transposed:
         x[0] = np.where(x[0] > 0, scale, 0.0)
-    residual, bound = system.residual(b, x, transposed)
+    residual, bound = system.residual(b, x, transposed, given)
     size = _largest(residual / scale)
     for _ in range(_ROUNDS):
         if not size > max(_largest(bound / scale), solver.aim * _largest(x[0] / scale)):
             break
         trial = x.copy()
         double.add_correction(trial, solver(residual))
-        after, its_bound = system.residual(b, trial, transposed)
+        after, its_bound = system.residual(b, trial, transposed, given)
         left = _largest(after / scale)
         if not left < size / 2:
             break
@@ -224,7 +244,7 @@ def _enclose(
         h[0] = solver(needed, accuracy)
         if not np.isfinite(h[0]).all():
             break
-        negative, rounding = system.residual(np.zeros((3, system.n)), h, transposed)
+        negative, rounding = system.residual(np.zeros((3, system.n)), h, transposed, given)
         enough = float(np.min((-negative - rounding) / needed, initial=1.0))
         if enough > 0.1:
             error = h[0] * (0.5 * (1 + 1e-12) / enough)
@@ -275,11 +295,8 @@ class _Elimination(_Solver):
     name = "elimination"
 
     def __init__(self, system: LinearSystem, transposed: bool):
-        S = system
-        self._F, lost = eliminate(S.indptr, S.indices, S.P[0], S.gamma[0], S.leave[0])
+        self._F, self._lost = system.eliminated
         self._substitute = substitute_transposed if transposed else substitute
-        doubt = 4 * (S.n + 4) ** 3 * double.UNIT + 3 * (S.n + 1) * _largest(S.given)
-        self._doubt = doubt if doubt < 0.01 and not lost else np.inf
 
     def __call__(self, y: Floats, accuracy: float = 1e-12) -> Floats:
         try:
@@ -288,17 +305,20 @@ class _Elimination(_Solver):
             raise NotSolved(refusal(len(y))) from None
         return found
 
-    def enclose(self, b: Floats) -> tuple[Floats, Floats, str, float]:
+    def enclose(self, b: Floats, given: Floats) -> tuple[Floats, Floats, str, float]:
         """The solution as it is, where chances of leaving are too small for a residual to tell.
 
         Taking out a state rounds the numbers of m others by at most (m + 4) u of themselves, which
         costs each entry of the inverse at most 2 m times that (`LinearSystem.solve`). The sum over
         all states and the substitutions is below 4 n^3 u (O'Cinneide 1993).
         """
-        x = np.stack([self(b[0].copy()), np.zeros(len(self._F))])
-        error = np.full(len(x[0]), np.inf)
-        if self._doubt < np.inf:
-            error = self._doubt * self(b[2] + np.abs(b[0]) + np.abs(b[1]))
+        n = len(self._F)
+        doubt = 4 * (n + 4) ** 3 * double.UNIT + 3 * (n + 1) * _largest(given)
+        doubt = doubt if doubt < 0.01 and not self._lost else np.inf
+        x = np.stack([self(b[0].copy()), np.zeros(n)])
+        error = np.full(n, np.inf)
+        if doubt < np.inf:
+            error = doubt * self(b[2] + np.abs(b[0]) + np.abs(b[1]))
         return x, np.where(np.isfinite(x[0]) & ~np.isnan(error), error, np.inf), self.name, np.inf
 
 
@@ -306,11 +326,7 @@ class _Factored(_Solver):
     name = "direct"
 
     def __init__(self, system: LinearSystem, transposed: bool):
-        self._how = "T" if transposed else "N"
-        try:
-            self._lu = factorize(sp.eye_array(system.n) - system.gamma[0] * system.matrix)
-        except NotSolved:
-            self._lu = None
+        self._how, self._lu = "T" if transposed else "N", system.factors
 
     def __call__(self, y: Floats, accuracy: float = 1e-12) -> Floats:
         return np.full(len(y), np.nan) if self._lu is None else self._lu.solve(y, self._how)

@@ -130,6 +130,7 @@ class WarmOracle(Oracle):
             # roundings on the way to one entry of P, r, q(s, a) or d
             8 + nA + sum(int(x.max(initial=0)) for x in degrees),
         )  # fmt: skip
+        self.is_rough = False  # whether the bounds of the last answer are those of a warm start
         self._support: Mask | None = None
         self._is_plain, self._visited = False, np.empty(0, dtype=bool)
         self._kept = np.zeros((4, nS))
@@ -146,6 +147,7 @@ class WarmOracle(Oracle):
                 self._tables, pi, roundings, self._visited, self._kept, q, error, weight
             )
             if not np.isnan(value):
+                self.is_rough = True
                 if self.P.allowed is not None:
                     q[~self.P.allowed] = np.nan
                 return Look(value, q, error, weight, np.zeros(len(pi), dtype=bool))
@@ -153,6 +155,7 @@ class WarmOracle(Oracle):
 
     def look_again(self, pi: Array, roundings: int = 1) -> Look:
         """Evaluate as `Oracle` does, for better bounds."""
+        self.is_rough = False
         found = super().look(pi, roundings)
         if self._is_plain:  # where the next one begins
             self._kept[:2] = self.solved

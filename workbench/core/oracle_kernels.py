@@ -34,8 +34,8 @@ FEWEST_VISITS = 1e-250
 """Rows with a smaller weight count as unvisited: products of numbers so small may underflow."""
 
 MADE, OPEN, SETTLED, FIXED = range(4)
-"""Why a loop stopped: all its iterates are made; a row is open; greedy has not changed for long;
-its greedy policy stays greedy for ever."""
+"""Why a loop stopped: all its iterates are made; nothing was made, since greedy is known already;
+greedy has not changed for long; its greedy policy stays greedy for ever."""
 
 _CLIPS = 3
 """Times that the place where a polynomial turns negative is narrowed down."""
@@ -128,6 +128,14 @@ class Loops(NamedTuple):
     alike: Places
     rho: Floats
     listed: NDArray[np.uint64]
+
+
+class TieNotes(NamedTuple):
+    """The first tie of each row: its iterate (-1 for none), the columns, and the one taken."""
+
+    first: Places
+    tied: NDArray[np.uint8]
+    taken: Places
 
 
 def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats, listed: int = 0) -> Loops:
@@ -241,12 +249,12 @@ def evaluate_here(tables, R, pi, work):
 
 
 @inline_kernel
-def choose_here(q, weight, error, alike, before, found, is_open):
+def choose_here(q, weight, error, alike, before, stays, found, is_open):
     """Find the greedy action of each row, -1 where there is no weight. Returns whether a row is
     open.
 
     The first action that may be the largest is taken. A row is open if another one may be that is
-    not known to be alike; then what was greedy before stays so if it may be.
+    not known to be alike; with `stays`, what was greedy before is then so again if it may be.
     """
     undecided = False
     for o in range(len(weight)):
@@ -263,7 +271,7 @@ def choose_here(q, weight, error, alike, before, found, is_open):
                 if q[o, a] >= enough and alike[o, a] != alike[o, best]:
                     is_open[o], undecided = 1, True
                     # Numbers that come closer and closer keep their order more often than not.
-                    if before[o] >= 0 and q[o, before[o]] >= enough:
+                    if stays and before[o] >= 0 and q[o, before[o]] >= enough:
                         best = before[o]
                     break
         found[o] = best
@@ -271,9 +279,23 @@ def choose_here(q, weight, error, alike, before, found, is_open):
 
 
 @compile_kernel
-def choose_greedy(q, weight, error, alike, before, found, is_open):
-    """`choose_here` for Python."""
-    return choose_here(q, weight, error, alike, before, found, is_open)
+def choose_greedy(q, reach, alike, before, stays, found, is_open):
+    """`choose_here` for Python. The numbers of row o are off by at most `reach[o]`, 0 where there
+    are none."""
+    return choose_here(q, reach, 1.0, alike, before, stays, found, is_open)
+
+
+@inline_kernel
+def note_ties(n, q, weight, error, found, is_open, ties):
+    """Note the open rows that were not open before, with the columns that may be the largest."""
+    for o in range(len(weight)):
+        if is_open[o] and ties.first[o] < 0:
+            ties.first[o], ties.taken[o] = n, found[o]
+            top = q[o, 0]
+            for a in range(1, q.shape[1]):
+                top = max(top, q[o, a])
+            for a in range(q.shape[1]):
+                ties.tied[o, a] = q[o, a] >= top - 2.0 * error * weight[o]
 
 
 @inline_kernel
@@ -293,58 +315,49 @@ def mark_of(greedy):
 
 @lean_kernel
 def run_loops(
-    tables, R, loops, work, same, steps, keeps, first, begin, values, marks, why, turns, asks, wary
+    tables, R, loops, work, same, steps, keeps, first, begin, values, marks, why, ties
 ):  # fmt: skip
     """Make an iterate of every loop for each step, and write down values and marks from `begin` on.
 
-    With `asks`, loops stop where a row is open that asks, and go on with what is in `found`; where
-    they have settled; and, if `wary`, where greedy changes: what is alike may be so no longer.
-    Their changes of greedy (iterate, row, action) are written to `turns`. With None for these two
-    they decide by themselves, pass over iterates at which greedy is known (their values are NaN),
-    and stop where they are fixed. Numba leaves out what None makes needless.
-    `first` is the first `look` after a change of greedy. Returns how many changes were written.
+    With `ties` every value is found, the first tie of each row is noted, and loops stop where they
+    have settled. With None loops pass over iterates at which greedy is known (their values are
+    NaN), and stop where they are fixed; one whose `why` is OPEN begins with what is in `found`.
+    Numba leaves out what None makes needless. `first` is the first `look` after a change of greedy.
     """
-    turned = 0
     for b in range(len(R)):
-        answered = why[b] == OPEN
+        is_chosen = why[b] == OPEN
         why[b] = MADE
         pi, greedy, found, since = loops.pi[b], loops.greedy[b], loops.found[b], loops.since[b]
         is_open, alike = loops.open[b], loops.alike[b]
         n, kept, rewards = loops.n[b], loops.kept[b], R[b]
         while n - begin < len(steps):
             at = n - begin
-            if not answered:
+            if not is_chosen:
                 values[b, at] = evaluate_here(tables, rewards, pi, work)
                 bound = loops.error[b] + loops.growth[b] * n
-                if choose_here(work.q, work.weight, bound, alike, greedy, found, is_open):
-                    if asks is None:
-                        if loops.unsure[b] == 0:
-                            loops.unsure[b] = compare_at_random(
-                                tables, rewards, loops.rho[b], bound, alike, greedy, work, found,
-                                is_open,
-                            )  # fmt: skip
-                    else:
-                        for o in range(len(greedy)):
-                            if is_open[o] and asks[o]:
-                                why[b] = OPEN
-                        if why[b] == OPEN:
-                            break
+                # after a full step nothing is left of what was greedy before
+                if choose_here(
+                    work.q, work.weight, bound, alike, greedy, kept > 0.0, found, is_open
+                ):
+                    if ties is not None:
+                        note_ties(n, work.q, work.weight, bound, found, is_open, ties)
+                    elif loops.unsure[b] == 0:
+                        loops.unsure[b] = compare_at_random(
+                            tables, rewards, loops.rho[b], bound, alike, greedy, work, found,
+                            is_open,
+                        )  # fmt: skip
             mark = mark_here(found)
-            changed = mark != loops.mark[b]
-            if changed:
+            if mark != loops.mark[b]:
                 loops.mark[b], loops.look[b], kept = mark, first, 1.0
                 for o in range(len(greedy)):
                     if greedy[o] != found[o]:
                         greedy[o], since[o] = found[o], n
-                        if asks is not None:
-                            turns[turned, 0], turns[turned, 1], turns[turned, 2] = n, o, found[o]
-                            turned += 1
-                if asks is None:
+                if ties is None:
                     widen_span(mark, greedy, loops.rho[b], loops.listed[b], alike, same)
             marks[b, at] = mark
             passed, keep = 1, keeps[at]
-            if asks is None:  # noqa: SIM102 (numba prunes a branch on None alone)
-                if not answered and kept * keep <= loops.look[b]:
+            if ties is None:  # noqa: SIM102 (numba prunes a branch on None alone)
+                if not is_chosen and kept * keep <= loops.look[b]:
                     bound = loops.error[b] + loops.growth[b] * n
                     stays, sure, leave = look_along(
                         tables, rewards, pi, greedy, bound, alike, work, is_open, True
@@ -362,7 +375,7 @@ def run_loops(
                     keep **= passed
                     # twice as many iterates after a look in vain: looks stay a share of the run
                     loops.look[b] = kept * keep * (first if passed > 1 else kept * keep)
-            answered = False
+            is_chosen = False
             kept *= keep
             for o in range(len(greedy)):
                 if greedy[o] >= 0:
@@ -370,16 +383,11 @@ def run_loops(
                         pi[o, a] *= keep
                     pi[o, greedy[o]] += steps[at] if passed == 1 else 1.0 - keep
             n += passed
-            if why[b] == FIXED:
+            if ties is not None and kept <= loops.look[b]:
+                why[b] = SETTLED
+            if why[b] != MADE:
                 break
-            if asks is not None:
-                if kept <= loops.look[b]:
-                    why[b] = SETTLED
-                # another iterate may change every row: without space for that, the list is emptied
-                if why[b] == SETTLED or (changed and wary) or turned + len(greedy) > len(turns):
-                    break
         loops.n[b], loops.kept[b] = n, kept
-    return turned
 
 
 @inline_kernel
@@ -410,7 +418,7 @@ def compare_at_random(tables, R, rho, error, alike, before, work, found, is_open
                 apart = abs(work.q[o, a] - work.q[o, best])
                 if q[o, a] >= enough and apart <= 2.0 * error * work.weight[o]:
                     alike[o, a] = alike[o, best]
-    return choose_here(q, weight, error, alike, before, found, is_open)
+    return choose_here(q, weight, error, alike, before, True, found, is_open)
 
 
 @inline_kernel
@@ -504,7 +512,14 @@ def choose_many(tables, R, loops, error, alike, work, values):
     for b in range(len(R)):
         values[b, 0] = evaluate_here(tables, R[b], loops.pi[b], work)
         loops.unsure[b] |= choose_here(
-            work.q, work.weight, error[b], alike, loops.greedy[b], loops.found[b], loops.open[b]
+            work.q,
+            work.weight,
+            error[b],
+            alike,
+            loops.greedy[b],
+            True,
+            loops.found[b],
+            loops.open[b],
         )
 
 

@@ -30,7 +30,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.core import oracle_kernels as kernels
 from workbench.core.augment import augment
-from workbench.core.bisimulation import kinds_of_states, same_actions
 from workbench.core.ending import (
     FIRST_LOOK_FOR_CYCLES,
     LONG_SINCE,
@@ -40,12 +39,12 @@ from workbench.core.ending import (
 )
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.families import Family
-from workbench.core.greedy_choice import ROUNDING
+from workbench.core.greedy_choice import ROUNDING, same_actions
 from workbench.core.horizon import UNIT, Unrolled, unroll
 from workbench.core.improve import BUDGET, improve
-from workbench.core.loop_history import exact_step
 from workbench.core.memory import Memory
 from workbench.core.numbers import Number
+from workbench.core.oracle_loop import exact_step
 from workbench.core.policy import TIES, Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
 from workbench.executors.executor import make_executor
@@ -202,7 +201,6 @@ def _unrolled(length: int, actions: int, memory: Memory | str, ties: str) -> Str
     order, task = tie_order(E.A, ties), unroll(E, tie_order(E.A, ties), "visits")
     rows, row = np.unique(task.tables.entry_o, return_inverse=True)  # some are seen at the end only
     task = replace(task, tables=task.tables._replace(entry_o=row.astype(np.int64)))
-    uniform_kinds = kinds_of_states(E, np.zeros(len(E.O), dtype=np.int64))
     return Structure(
         length=length,
         actions=actions,
@@ -211,8 +209,22 @@ def _unrolled(length: int, actions: int, memory: Memory | str, ties: str) -> Str
         task=task,
         shape=(len(rows), len(E.A)),
         alike=np.ascontiguousarray(same_actions(E)[rows][:, order]),
-        at_start=np.ascontiguousarray(same_actions(E, uniform_kinds)[rows][:, order]),
+        at_start=_alike_at_start(task, len(rows)),
     )
+
+
+def _alike_at_start(task: Unrolled, rows: int) -> NDArray[np.int64]:
+    """Columns with the same entry have the same q under the uniform policy, whatever the rewards.
+
+    q times weight is a sum of rewards there, so sums that differ do so for random rewards, but for
+    a chance of 1e-9. Whole numbers below 2^53 are not rounded.
+    """
+    work, columns = task.make_work(rows), len(task.tables.column)
+    pays = np.random.default_rng(0).integers(0, 1 << 30, int(task.R.max(initial=0)) + 1)
+    pays[0] = 0  # what is no reward
+    R = pays[task.R.astype(np.int64)].astype(np.float64)
+    kernels.evaluate_policy(task.tables, R, np.ones((rows, columns)), work)
+    return np.unique(work.q, return_inverse=True)[1].reshape(work.q.shape)
 
 
 # ---------------------------------------------------------------------- the batch
@@ -449,7 +461,7 @@ class _Batch:
             values[:], self.values = self.values, self.values[:, :0]
         kernels.run_loops(
             tables, self.R, self.loops, self.work, self.shape.alike, steps, keeps, first, begin,
-            values, marks, self.why, None, None, False,
+            values, marks, self.why, None,
         )  # fmt: skip
         self.values, self.marks = np.hstack([self.values, values]), np.hstack([self.marks, marks])
 
