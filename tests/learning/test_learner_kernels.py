@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_learn import Generator, exponential, twin
 from strategies import families, policies, pomdps
+from toy_tasks import doors
 
 from pomdps import gravity, recall, recall_variant
 from workbench import POMDP, Policy, augment
@@ -78,7 +79,9 @@ def assert_same(P, learner, seed=5, steps=3001, every=700):
         twin(P, learner, seed, steps, every),
     )
     for name, table in slow.tables.items():
-        assert np.array_equal(fast.tables[name][0], np.array(table)), (
+        missing = np.isneginf(table)  # what is not allowed has no number
+        expected = np.where(missing, np.nan, table)
+        assert np.array_equal(fast.tables[name][0], expected, equal_nan=True), (
             f"{learner} on {P.name}: table {name}"
         )
     assert fast.rewards[0].tolist() == slow.rewards
@@ -97,6 +100,27 @@ def assert_same(P, learner, seed=5, steps=3001, every=700):
 )
 def test_a_kernel_and_its_twin_agree_to_the_last_bit_for_thousands_of_steps(E, learner):
     assert_same(E, learner)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_nothing_is_done_or_bootstrapped_from_that_is_not_allowed(learner):
+    """The twin knows the actions that there are, and no others."""
+    E = augment(doors(), "OA1")
+    assert_same(E, learner)
+    run = learn(E, learner, steps=500, seeds=2, every=100)
+    run.policy(1).fits(E)
+    assert np.isfinite(run.values()).all()
+    assert np.array_equal(run.values()[:, -1], run.final_values())
+    for table in run.tables.values():
+        if table.shape[1:] == E.allowed.shape:
+            assert np.array_equal(np.isnan(table), np.broadcast_to(~E.allowed, table.shape))
+    if isinstance(learner, ActorCritic):
+        run.softmax(1).fits(E)
+
+
+def test_a_policy_is_followed_where_its_last_action_is_not_allowed():
+    P = doors()
+    assert_same(P, Prediction(Policy.random(P, 1), lam=0.7, step=0.2))
 
 
 def test_one_step_sarsa_is_sarsa_0():

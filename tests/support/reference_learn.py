@@ -125,7 +125,12 @@ class Trajectory:
                 self.greedy.append([row.index(max(row)) for row in self.preferred()])
 
     def new_tables(self) -> dict:
-        return {"q": [[float(self.L.initial)] * self.nA for _ in range(self.nO)]}
+        return {"q": self.rows(float(self.L.initial))}
+
+    def rows(self, x: float) -> list[list[float]]:
+        """A table that holds x, and minus infinity where an action is not allowed."""
+        P = self.P
+        return [[x if a in P.actions(o) else -math.inf for a in P.A] for o in P.O]
 
     def preferred(self) -> list[list[float]]:
         return self.tables["q"]
@@ -142,7 +147,8 @@ class Trajectory:
 
     def epsilon_greedy(self, row: list[float]) -> int:
         if self.rng.happens(self.L.epsilon):
-            return self.rng.one_of(self.nA)
+            there = [a for a, x in enumerate(row) if x > -math.inf]
+            return there[self.rng.one_of(len(there))]
         return self.best(row)
 
     def best(self, row: list[float]) -> int:
@@ -172,15 +178,13 @@ class QLearningTwin(Trajectory):
 class ExpectedSarsaTwin(QLearningTwin):
     def value(self, row: list[float]) -> float:
         epsilon = math.floor(self.L.epsilon * 2**53) / 2**53  # as the generator draws
-        return (1.0 - epsilon) * max(row) + epsilon * (sum(row) / self.nA)
+        there = [x for x in row if x > -math.inf]
+        return (1.0 - epsilon) * max(row) + epsilon * (sum(there) / len(there))
 
 
 class DoubleQLearningTwin(Trajectory):
     def new_tables(self):
-        return {
-            name: [[float(self.L.initial)] * self.nA for _ in range(self.nO)]
-            for name in ("q1", "q2")
-        }
+        return {name: self.rows(float(self.L.initial)) for name in ("q1", "q2")}
 
     def preferred(self):
         return [
@@ -294,7 +298,10 @@ class Soft:
     """Actions from the softmax of a row instead of epsilon-greedily."""
 
     def epsilon_greedy(self, row: list[float]) -> int:
-        weights = [exponential((x - max(row)) / self.L.temperature) for x in row]
+        temperature = self.L.temperature
+        weights = [
+            0.0 if x == -math.inf else exponential((x - max(row)) / temperature) for x in row
+        ]
         total = 0.0
         for x in weights:  # `sum` would mend its rounding
             total += x
@@ -358,7 +365,7 @@ class PredictionTwin(SarsaTwin):
 class ActorCriticTwin(Trajectory):
     def new_tables(self):
         return {
-            "h": [[0.0] * self.nA for _ in range(self.nO)],
+            "h": self.rows(0.0),
             "v": [float(self.L.v)] * self.nO,
         }
 
@@ -367,7 +374,7 @@ class ActorCriticTwin(Trajectory):
 
     def pi(self, o: int) -> list[float]:
         h = self.tables["h"][o]
-        weights = [exponential(x - max(h)) for x in h]
+        weights = [0.0 if x == -math.inf else exponential(x - max(h)) for x in h]
         share = 1.0 / sum(weights)
         return [x * share for x in weights]
 

@@ -73,6 +73,8 @@ class ActorCritic(
         return {**whole, "G_at": ((self.n,), float), "pi": ((nO * nA,), float)}
 
     def arguments(self, gamma: float, arrays: dict[str, Any]) -> Any:
-        arrays["pi"].fill(1 / (len(arrays["h"]) // len(arrays["v"])))
+        nA = len(arrays["h"]) // len(arrays["v"])
+        may = np.reshape(arrays.get("allowed", np.ones(len(arrays["h"]))), (-1, nA))
+        arrays["pi"][:] = (may / may.sum(axis=1, keepdims=True)).reshape(-1)
         powers = np.cumprod([1.0, *[gamma] * self.n])
         return super().arguments(gamma, {**arrays, "q": arrays["h"], "powers": powers})

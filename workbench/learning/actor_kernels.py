@@ -93,7 +93,7 @@ def learn_in_window(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
         move = L.policy_step * delta
         if move != 0.0:
             move_preferences(L.q, L.pi, seen * nA, L.a_at[oldest], nA, move)
-            softmax_row(L.q, L.pi, seen * nA, nA)
+            softmax_row(L.q, L.pi, L.allowed, seen * nA, nA)
         oldest = ZERO if oldest + ONE == n else oldest + ONE
         held -= ONE
     return g0, g1, (ZERO, held, oldest, 0.0)
@@ -119,7 +119,7 @@ def learn_in_batch(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
     # Only now, so that every update above has seen pi as it was before the first.
     for k in range(held):
         if L.policy_step * L.G_at[k] != 0.0:
-            softmax_row(L.q, L.pi, L.o_at[k] * nA, nA)
+            softmax_row(L.q, L.pi, L.allowed, L.o_at[k] * nA, nA)
     return g0, g1, (ZERO, ZERO, ZERO, 0.0)
 
 

@@ -92,6 +92,8 @@ def learn(
     """
     _check_learner(learner)
     if learner.runs_itself:
+        if isinstance(P, POMDP):
+            P.require_all_actions(f"learn with {learner.kind}")
         return learner.run(
             P, steps=steps, seeds=seeds, every=every, policies=policies, progress=progress
         )
@@ -109,7 +111,6 @@ def learn(
         check_count("threads", threads)
     workers = min(threads or cores(), len(chosen))
     learner.check_task(P)
-    P.require_all_actions("learn")
     check_countable(P)
     blocks = -(-steps // every)
     if policies and len(P.A) > _MOST_KEPT_ACTIONS:
@@ -208,7 +209,15 @@ class _Batch:
         self.episodes = np.zeros((n, blocks), dtype=np.int64)
         self.policies = np.zeros((n, self.kept, len(self.P.O)), dtype=np.uint16)
         self.tables = {name: np.full((n, *shape), x) for name, (shape, x) in self.shapes.items()}
+        self._fill_missing(-np.inf)
         self.done = np.zeros(n, dtype=np.int64)
+
+    def _fill_missing(self, x: float) -> None:
+        """Write x into the entries of actions that are not allowed."""
+        if self.P.allowed is not None:
+            for table in self.tables.values():
+                if table.shape[1:] == self.P.allowed.shape:
+                    table[:, ~self.P.allowed] = x
 
     def run(self, workers: int, report: ReportSteps) -> None:
         """Run all seeds, in this thread if there is one worker. A run that is itself a piece of an
@@ -239,6 +248,8 @@ class _Batch:
         """Run one seed. Between two pieces `pause` is called, which may raise to stop."""
         arrays = {name: table[place].reshape(-1) for name, table in self.tables.items()}
         arrays |= {name: np.zeros(shape, kind) for name, (shape, kind) in self.workspace.items()}
+        if self.P.allowed is not None:
+            arrays["allowed"] = self.P.allowed.reshape(-1)
         own = self.learner.arguments(self.learner.discount(self.P), arrays)
         paused = np.zeros(1, dtype=PAUSE)
         paused["g0"], paused["g1"] = seed_words(self.seeds[place])
@@ -257,6 +268,7 @@ class _Batch:
 
     def result(self) -> Run:
         """The results, read-only."""
+        self._fill_missing(np.nan)
         return Run(
             P=self.P,
             learner=self.learner,

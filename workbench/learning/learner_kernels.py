@@ -35,6 +35,9 @@ Random words, in this order: at the start of an episode, its start (if there are
 step the action, then the outcome (if there are several). An epsilon-greedy action takes one word
 for whether to explore, then one for the action, or with several greedy actions one for which.
 
+Where only some actions are allowed at an observation, `allowed` says which, the entries of the
+others are minus infinity, so that none is greedy, and exploring is uniform over those there are.
+
 Tables are flat, entry o |A| + a. `actions` only has a length: |A|. As a tuple its length is part of
 the type, so the compiler knows |A| and unrolls; as an array |A| is known at run time only. Both
 give the same bits. Runs pause after any number of steps: all that a run needs to go on is in
@@ -65,7 +68,7 @@ from workbench.learning.sampling_kernels import (
 LearnerParts = namedtuple(
     "LearnerParts",
     "q q2 limit epsilon step gamma lam trace_cutoff active z place temperature weights behaviour "
-    "pair_at r_at rho rate o_at a_at G_at powers v pi policy_step value_step",
+    "pair_at r_at rho rate o_at a_at G_at powers v pi policy_step value_step allowed",
 )
 """What the kernels of this room use; what a learner does not have is None, and is left out by the
 compiler."""
@@ -111,12 +114,43 @@ def greedy(q, q2, base, nA):
 
 
 @lean_inline_kernel
-def epsilon_greedy(q, q2, base, nA, best, first, ties, epsilon, g0, g1):
+def is_allowed(allowed, i):
+    """Whether the action of an entry may be taken."""
+    if allowed is None:
+        return True
+    return allowed[i]
+
+
+@lean_inline_kernel
+def count_allowed(allowed, base, nA):
+    """How many actions are allowed in a row."""
+    if allowed is None:
+        return nA
+    count = ZERO
+    for a in range(nA):
+        count += ONE if allowed[base + a] else ZERO
+    return count
+
+
+@lean_inline_kernel
+def try_any(allowed, base, nA, word):
+    """Any action that is allowed."""
+    if allowed is None:
+        return one_of(nA, word)
+    j, a = one_of(count_allowed(allowed, base, nA), word), ZERO
+    while j > ZERO or not allowed[base + a]:
+        j -= ONE if allowed[base + a] else ZERO
+        a += ONE
+    return a
+
+
+@lean_inline_kernel
+def epsilon_greedy(q, q2, allowed, base, nA, best, first, ties, epsilon, g0, g1):
     """The generator's words and an epsilon-greedy action, given what `greedy` says of the row."""
     g0, g1, word = next_word(g0, g1)
     if chance(word) < epsilon:
         g0, g1, word = next_word(g0, g1)
-        return g0, g1, one_of(nA, word)
+        return g0, g1, try_any(allowed, base, nA, word)
     if ties > ONE:
         g0, g1, word = next_word(g0, g1)
         j = one_of(ties, word)
@@ -132,7 +166,7 @@ def epsilon_greedy(q, q2, base, nA, best, first, ties, epsilon, g0, g1):
 def choose_action(L, m, o, nA, g0, g1):
     """The generator's words and an epsilon-greedy action."""
     best, first, ties = greedy(L.q, L.q2, o * nA, nA)
-    return epsilon_greedy(L.q, L.q2, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
+    return epsilon_greedy(L.q, L.q2, L.allowed, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
 
 
 # ---------------------------------------------------------------------- Q-learning
@@ -149,7 +183,7 @@ def look_at_row(L, m, o, nA, g0, g1):
 def act_on_row(L, m, o, nA, g0, g1):
     """An epsilon-greedy action in the row that m tells of."""
     first, ties, _, best = m
-    return epsilon_greedy(L.q, L.q2, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
+    return epsilon_greedy(L.q, L.q2, L.allowed, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
 
 
 @lean_inline_kernel
@@ -180,11 +214,11 @@ def learn_expected(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
         L.q[i] += step_size(L.step, i, now) * (r - L.q[i])
         return g0, g1, m
     best, first, ties = greedy(L.q, L.q2, o_next * nA, nA)
-    total = 0.0
+    total, count = 0.0, count_allowed(L.allowed, o_next * nA, nA)
     for b in range(nA):
-        total += L.q[o_next * nA + b]
+        total += L.q[o_next * nA + b] if is_allowed(L.allowed, o_next * nA + b) else 0.0
     epsilon = L.epsilon / TWO53
-    value = (1.0 - epsilon) * best + epsilon * (total / nA)
+    value = (1.0 - epsilon) * best + epsilon * (total / count)
     return g0, g1, learn_towards(L, o, i, r, o_next, value, first, ties, best, now, nA)
 
 

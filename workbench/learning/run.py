@@ -51,7 +51,8 @@ class Run(Showing, Drawn):
     actions : `actions[seed, block, o]`, the place of the greedy action at the end of a block, the
         first among equals; None if the run kept no policies.
     tables : what was learned, `tables[name][seed]`: "q" `[o, a]`; "q1", "q2" of Double Q-learning;
-        preferences "h" `[o, a]` and values "v" `[o]` of actor-critic. Empty if it was not kept.
+        preferences "h" `[o, a]` and values "v" `[o]` of actor-critic. NaN where an action is not
+        allowed. Empty if it was not kept.
     """
 
     figure: ClassVar[str] = "learning_curves"
@@ -265,7 +266,7 @@ class Run(Showing, Drawn):
             kind = self.learner.kind if isinstance(self.learner, Learner) else self.learner
             raise WorkbenchError(f"{kind} has no softmax policy; only ActorCritic has one")
         h = self.tables["h"][self._row(seed)]
-        weights = np.exp(h - h.max(axis=1, keepdims=True))
+        weights = np.nan_to_num(np.exp(h - np.nanmax(h, axis=1, keepdims=True)))
         return Policy(self._task(), weights / weights.sum(axis=1, keepdims=True))
 
     def values(
@@ -314,7 +315,8 @@ class Run(Showing, Drawn):
     def _final(self) -> NDArray[np.int64]:
         if not self.tables or not isinstance(self.learner, Learner):
             raise WorkbenchError("this run does not hold the tables that were learned")
-        return np.argmax(self.learner.preferred(self.tables), axis=2)
+        table = self.learner.preferred(self.tables)
+        return np.argmax(np.where(np.isnan(table), -np.inf, table), axis=2)
 
     def _evaluated(
         self,
@@ -341,7 +343,10 @@ class Run(Showing, Drawn):
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         found = np.empty(len(first))
         for k, i in enumerate(first.tolist()):
-            found[k] = _value(P, Policy.from_actions(P, rows[i]))
+            taken = rows[i].astype(np.int64)
+            if P.allowed is not None:  # 0 stands for any action where nothing is seen
+                taken[~P.allowed[np.arange(len(taken)), taken]] = -1
+            found[k] = _value(P, Policy.from_actions(P, taken))
             if progress is not None:
                 progress(k + 1, len(first))
         return found[which].reshape(actions.shape[:2])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.core.kernels import compiled_inline, lean_inline_kernel
-from workbench.learning.learner_kernels import ONE, ZERO, greedy
+from workbench.learning.learner_kernels import ONE, ZERO, greedy, is_allowed
 from workbench.learning.sampling_kernels import TWO53, chance, next_word
 
 
@@ -43,7 +43,7 @@ def exp(x):
 
 
 @lean_inline_kernel
-def softmax_row(h, pi, base, nA):
+def softmax_row(h, pi, allowed, base, nA):
     """Write the softmax of h[base : base + nA] into pi."""
     largest = h[base]
     for a in range(ONE, nA):
@@ -51,6 +51,10 @@ def softmax_row(h, pi, base, nA):
     # Each loop does one thing: so the compiler computes several exponentials at once.
     for a in range(nA):
         pi[base + a] = exp(h[base + a] - largest)
+    if allowed is not None:
+        for a in range(nA):
+            if not allowed[base + a]:
+                pi[base + a] = 0.0
     total = 0.0
     for a in range(nA):
         total += pi[base + a]
@@ -61,11 +65,14 @@ def softmax_row(h, pi, base, nA):
 
 @lean_inline_kernel
 def draw_from(pi, base, nA, u):
-    """The first action whose sum of pi[base : base + nA] exceeds u, or the last."""
+    """The first action whose sum of pi[base : base + nA] exceeds u, or the last that has a
+    share."""
     a, cumulative = ZERO, pi[base]
     while a + ONE < nA and u >= cumulative:
         a += ONE
         cumulative += pi[base + a]
+    while a > ZERO and pi[base + a] == 0.0:  # rounding may leave a last sliver
+        a -= ONE
     return a
 
 
@@ -76,6 +83,7 @@ def choose_softly(L, m, o, nA, g0, g1):
     best = greedy(L.q, L.q2, base, nA)[0]
     for a in range(nA):
         L.weights[a] = exp((L.q[base + a] - best) / L.temperature)
+        L.weights[a] = L.weights[a] if is_allowed(L.allowed, base + a) else 0.0
     for a in range(nA):
         total += L.weights[a]
     g0, g1, word = next_word(g0, g1)
@@ -89,4 +97,6 @@ def draw_by_thresholds(L, m, o, nA, g0, g1):
     a, u = ZERO, chance(word)
     while a + ONE < nA and u >= L.behaviour[o * nA + a]:
         a += ONE
+    while not is_allowed(L.allowed, o * nA + a):  # rounding may leave a last sliver
+        a -= ONE
     return g0, g1, a
