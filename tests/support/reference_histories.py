@@ -109,7 +109,7 @@ def best_deterministic(P: POMDP) -> Fraction:
     """The best value of a deterministic memoryless policy, over all of them that end."""
     values = []
     decides = [o for o, matters in zip(P.O, P.decides, strict=True) if matters]
-    for choice in itertools.product(P.A, repeat=len(decides)):
+    for choice in itertools.product(*map(P.actions, decides)):
         pi = Policy.deterministic(P, dict(zip(decides, choice, strict=True)), otherwise=P.A[0])
         try:
             values.append(evaluate(P, pi, exact=True).value)
@@ -130,7 +130,8 @@ def best_history(P: POMDP, horizon: int) -> Fraction:
     def value(row: dict, left: int) -> Fraction:
         going = {s: x for s, x in row.items() if s not in P.terminal}
         assert left > 0 or not going, "the task goes on"
-        return max(worth(going, a, left) for a in P.A) if going else Fraction(0)
+        allowed = [a for a in P.A if all(P.p(s, a) for s in going)]
+        return max(worth(going, a, left) for a in allowed) if going else Fraction(0)
 
     def worth(row: dict, a: object, left: int) -> Fraction:
         now = sum(x * y * r for s, x in row.items() for (_, r), y in P.p(s, a).items())

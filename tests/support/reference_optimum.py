@@ -55,7 +55,7 @@ def _ends(P: POMDP, steps: dict) -> bool:
 
 
 def all_choices(P: POMDP) -> list[Choice]:
-    return [dict(zip(P.O, actions, strict=True)) for actions in product(P.A, repeat=len(P.O))]
+    return [dict(zip(P.O, actions, strict=True)) for actions in product(*map(P.actions, P.O))]
 
 
 def best_deterministic(P: POMDP) -> Fraction | None:
@@ -73,7 +73,7 @@ def best_of_horizon(P: POMDP, horizon: int) -> Fraction:
         alive = {s: x for s, x in weights.items() if s not in P.terminal}
         if not alive or left == 0:
             return Fraction(0)
-        return max(_act(alive, a, left) for a in P.A)
+        return max(_act(alive, a, left) for a in P.A if all(P.p(s, a) for s in alive))
 
     def _act(weights: dict, a: object, left: int) -> Fraction:
         total = Fraction(0)

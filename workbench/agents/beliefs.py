@@ -250,6 +250,7 @@ class BeliefGraph(Showing, Drawn):
             mu=with_end(self.starts),
             gamma=self.P.gamma,
             terminal=lambda s: s is None,
+            allowed=lambda s: self.P.actions(s.o),
         )
 
     def __repr__(self) -> str:
@@ -427,7 +428,6 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT) -> BeliefGraph:
 
     See also: `best_history`, `is_sufficiently_expressive`.
     """
-    P.require_all_actions("reachable_beliefs")
     graph = explore_beliefs(P, limit)
     if not graph.complete:
         raise TooManyBeliefs(

@@ -159,6 +159,9 @@ class Controller(Showing, Drawn):
         if (n, o) not in self.act:
             raise PolicyError(f"the controller for {self.P.name} takes no action at {where}")
         _check(self.act[n, o], self.P.A, f"the action at {where}", "action")
+        for a, x in self.act[n, o].items():
+            if x != 0 and a not in self.P.actions(o):
+                raise PolicyError(f"{self.P.name} does not allow {show(a)} at {where}")
         return self.act[n, o]
 
     def _going(self, event: Event) -> Mapping[Node, Number]:
@@ -384,7 +387,6 @@ def controller_of(P: POMDP, memory: Memory | MemoryFamily | str, policy: Policy)
 
     See also: `Controller`, `save_controller`, `augment`.
     """
-    P.require_all_actions("controller_of")
     if not isinstance(P, POMDP):
         raise WrongType(f"a controller belongs to a POMDP, not to {P!r}")
     attached = attach(memory, P)

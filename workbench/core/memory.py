@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from workbench.core.build import chosen_actions
 from workbench.core.check import check_rows
-from workbench.core.errors import ModelError, TooLarge, UnknownLabel, WrongType
+from workbench.core.errors import ModelError, NeedsAllActions, TooLarge, UnknownLabel, WrongType
 from workbench.core.numbers import Number, Numbers
 from workbench.core.space import Label, Product, Space
 from workbench.core.words import show
@@ -106,6 +106,14 @@ class Memory:
         found = chosen_actions(self.allowed, self.W, o, f"allowed of {self.name}", m)
         return tuple(w for w in self.W if w in found)
 
+    def require_all_writes(self, function: str) -> None:
+        """Raise `NeedsAllActions` if not every write may be made everywhere."""
+        if self.allowed is not None:
+            raise NeedsAllActions(
+                f"{function} needs all writes in every observation; {self.name} allows some of "
+                "them only"
+            )
+
     @classmethod
     def discovered(
         cls,
@@ -151,7 +159,7 @@ class Memory:
     @property
     def overwrites(self) -> bool:
         """Whether M = W and a write replaces the memory: m' = w."""
-        return self.family is not None and self.family.overwrites
+        return self.family is not None and self.family.overwrites and self.allowed is None
 
     def __mul__(self, other: Memory | MemoryFamily) -> MemoryFamily:
         return Both(self, other)

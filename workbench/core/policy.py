@@ -98,8 +98,9 @@ class Policy(Drawn):
     ) -> Policy:
         """The policy that takes action `choice[o]` on observation o.
 
-        Observations that only terminal states emit need no choice. `otherwise` is taken where
-        `choice` is silent; without it every other observation must be there.
+        Observations that only terminal states emit need no choice. `otherwise` (the first action
+        that is allowed, where it is not) is taken where `choice` is silent; without it every other
+        observation must be there.
         """
         if not isinstance(choice, Mapping):
             raise WrongType(f"a deterministic policy is a mapping {{o: a}}, not {choice!r}")
@@ -109,8 +110,11 @@ class Policy(Drawn):
             i = P.O.index(o)
             codes[i, P.A.index(a)] = 1
             given[i] = True
+        first = np.zeros(len(P.O), dtype=int) if P.allowed is None else P.allowed.argmax(axis=1)
         if otherwise is not None:
-            codes[~given, P.A.index(otherwise)] = 1
+            other = P.A.index(otherwise)
+            rest = other if P.allowed is None else np.where(P.allowed[:, other], other, first)
+            codes[~given, np.broadcast_to(rest, len(P.O))[~given]] = 1
             given[:] = True
         if (silent := np.flatnonzero(~given & P.decides)).size:
             named = ", ".join(P.O.text(P.O[int(i)]) for i in silent[:5])
@@ -119,7 +123,7 @@ class Policy(Drawn):
                 f"no action was chosen for o={named}{more}; give one, or otherwise=action for the "
                 "rest"
             )
-        codes[~given, 0 if P.allowed is None else P.allowed[~given].argmax(axis=1)] = 1
+        codes[~given, first[~given]] = 1
         return cls(P, Numbers(codes=codes, values=(Fraction(0), Fraction(1))))
 
     @classmethod
@@ -131,6 +135,19 @@ class Policy(Drawn):
         actions = np.where(np.asarray(actions) < 0, first, actions)
         codes[np.arange(len(P.O)), actions] = 1
         return cls(P, Numbers(codes=codes, values=(Fraction(0), Fraction(1))))
+
+    @classmethod
+    def within(cls, P: POMDP, table: Any) -> Policy:
+        """The table `[o, a]` of a policy of `P.with_all_actions()`, as one of P that does the
+        same."""
+        prob = table if isinstance(table, Numbers) else Numbers.of(np.asarray(table))
+        if P.allowed is None:
+            return cls(P, prob)
+        rows = prob.objects if prob.is_exact else prob.floats.copy()
+        missing = np.where(P.allowed, 0, rows).sum(axis=1)
+        rows[~P.allowed] = 0
+        rows[np.arange(len(P.O)), P.allowed.argmax(axis=1)] += missing
+        return cls(P, rows)
 
     @classmethod
     def from_mapping(cls, P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Policy:

@@ -93,8 +93,11 @@ class BeliefActor:
         found: dict[Label, Number] = {}
         for a in P.A:
             total: Number = Fraction(0)
-            for s, x in b.items():
-                for (_, r), prob in P.p(s, a).items():
+            moves = [(x, P.p(s, a)) for s, x in b.items() if x]
+            if not all(move for _, move in moves):
+                continue  # it is not allowed where these states are
+            for x, move in moves:
+                for (_, r), prob in move.items():
                     total += x * prob * r
             for o, after in self.after(b, a).items():
                 # V is homogeneous: weights that are not divided by P(o | b, a) count it in

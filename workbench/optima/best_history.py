@@ -14,7 +14,7 @@ import math
 from workbench.core.evaluate import check_criterion
 from workbench.core.pomdp import POMDP
 from workbench.optima.arguments import require_real_numbers
-from workbench.optima.history import HistoryLimits, history_optimum
+from workbench.optima.history import HistoryLimits, history_optimum, of_all_actions
 from workbench.optima.optimum import HistoryOptimum
 from workbench.plain_numbers import positive_number, whole_number
 
@@ -69,7 +69,6 @@ def best_history(
     See also: `best_memoryless`, `reachable_beliefs`, `frontier`.
     """
     require_real_numbers(P, exact)
-    P.require_all_actions("best_history")
     limits = HistoryLimits(
         beliefs=whole_number("max_beliefs", max_beliefs),
         backups=whole_number("max_backups", max_backups, 0),
@@ -78,5 +77,5 @@ def best_history(
     if check_criterion(criterion) == "average":
         from workbench.research.average import best_average_history  # loaded for who asks
 
-        return best_average_history(P, exact, limits)
+        return of_all_actions(P, best_average_history, exact, limits)
     return history_optimum(P, exact, limits, positive_number("tolerance", tolerance))

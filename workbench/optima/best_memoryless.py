@@ -10,6 +10,7 @@ Such policies are left out of every comparison; if none is left, `NeverEnds` is 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -107,10 +108,21 @@ def best_memoryless(
     See also: `best_history`, `critical_points`, `can_encode_optimal`.
     """
     require_real_numbers(P, exact)
-    P.require_all_actions("best_memoryless")
     if not isinstance(deterministic, bool | np.bool_):
         raise WrongType(f"deterministic is True or False, not {deterministic!r}")
     _check_start(P, start)
+    if P.allowed is not None:
+        every = P.with_all_actions()
+        if P.origin is not None:  # its bounds hold of the product
+            origin = replace(P.origin, P=P.origin.P.with_all_actions())
+            object.__setattr__(every, "origin", origin)
+        again: Any = best_memoryless
+        found: MemorylessOptimum = again(
+            every, deterministic, exact=exact, start=start,
+            max_nodes=max_nodes, max_seconds=max_seconds, max_boxes=max_boxes, starts=starts,
+            seed=seed, criterion=criterion,
+        )  # fmt: skip
+        return replace(found, P=P, policy=Policy.within(P, found.policy.prob))
     average = check_criterion(criterion) == "average"
     seconds = math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
     if not deterministic:

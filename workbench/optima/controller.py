@@ -54,7 +54,8 @@ class HistoryPolicy:
     first : `first[o]`, the node after the first observation, by places; -1 where no episode begins
         with o.
     after : `after[k, o]`, the node after observing o at node k.
-    rows : `rows[k]`, the place of the action taken at node k, or the memoryless policy followed.
+    rows : `rows[k]`, the place of the action taken at node k (the first that is allowed, where this
+        one is not), or the memoryless policy followed.
     memory : the controller as an external memory; product : the task with it; policy : the
         memoryless policy of the product that follows the controller.
     """
@@ -80,7 +81,10 @@ class HistoryPolicy:
     def act(self, k: int, o: Label) -> Mapping[Label, Number]:
         """The distribution of the action at a node where o is seen: {a: probability}."""
         row = self.rows[k]
-        return row.row(o) if isinstance(row, Policy) else {self.P.A[row]: Fraction(1)}
+        if isinstance(row, Policy):
+            return row.row(o)
+        allowed = self.P.actions(o)
+        return {self.P.A[row] if self.P.A[row] in allowed else allowed[0]: Fraction(1)}
 
     def go_on(self, k: int, o_next: Label) -> int:
         """The node after observing `o_next` at a node."""

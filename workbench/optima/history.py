@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -79,7 +80,16 @@ class HistoryLimits:
 
 
 def belief_process(graph: BeliefGraph, field: Field) -> MDP:
-    """The MDP of a complete graph of beliefs, over a field."""
+    """The MDP of a complete graph of beliefs, over a field, with all actions everywhere."""
+    if graph.P.allowed is not None:
+        may = graph.P.allowed[list(graph.o)]
+        done = np.where(may, np.arange(may.shape[1]), may.argmax(axis=1)[:, None]).tolist()
+        pairs = zip(graph.edges, done, strict=True)
+        graph = replace(
+            graph,
+            P=graph.P.with_all_actions(),
+            edges=tuple(tuple(by_action[a] for a in doing) for by_action, doing in pairs),
+        )
     nA = len(graph.P.A)
     row_ptr, successors, prob = [0], [], []
     ends = np.zeros((len(graph), nA), dtype=bool)
@@ -135,6 +145,8 @@ def history_optimum(
     P: POMDP, exact: bool | None, limits: HistoryLimits, tolerance: float
 ) -> HistoryOptimum:
     """`best_history` with its arguments checked."""
+    if P.allowed is not None:
+        return of_all_actions(P, history_optimum, exact, limits, tolerance)
     began = time.monotonic()
     M = from_states(P, FLOATS)
     if M.shape[0] == 0:
@@ -153,6 +165,17 @@ def history_optimum(
             "certified bounds, or a larger max_beliefs or max_seconds"
         )
     return _bounds(P, M, informed, limits, tolerance, began, listed)
+
+
+def of_all_actions(
+    P: POMDP, optimum: Callable[..., HistoryOptimum], *arguments: Any
+) -> HistoryOptimum:
+    """The optimum of a task in which every action may be taken, as that of P."""
+    found = optimum(P.with_all_actions(), *arguments)
+    if P.allowed is None or found.policy is None:
+        return replace(found, P=P)
+    rows = (x if isinstance(x, int) else Policy.within(P, x.prob) for x in found.policy.rows)
+    return replace(found, P=P, policy=replace(found.policy, P=P, rows=tuple(rows)))
 
 
 def _same(value: Number) -> tuple[Number, Number, Number, Number]:

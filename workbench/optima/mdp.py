@@ -255,7 +255,8 @@ def size_of_values(M: MDP) -> float:
 
 
 def from_states(P: POMDP, field: Field) -> MDP:
-    """The process over the pairs (s, o) that some policy reaches."""
+    """The process over the pairs (s, o) that some policy reaches, with all actions everywhere."""
+    P = P.with_all_actions()
     D, nA = dynamics(P, field), len(P.A)
     shown = np.flatnonzero(np.asarray(D.omega != 0, dtype=bool) & ~P.terminal.mask[D.entry_s])
     s = D.entry_s[shown]

@@ -86,7 +86,9 @@ class StochasticOptimum(MemorylessOptimum):
     def require_algebraic(self) -> AlgebraicOptimum:
         """The optimum in exact numbers, or an error that says why there is none. The model holds
         floats, too many probabilities are free, or no isolated critical point is there."""
-        return find_algebraic(self.P, self.policy, float(self.value), self.criterion)
+        return find_algebraic(
+            self.P.with_all_actions(), self.policy, float(self.value), self.criterion
+        )
 
 
 def stochastic_optimum(

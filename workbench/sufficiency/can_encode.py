@@ -195,8 +195,8 @@ def can_encode_optimal(
 
     See also: `is_sufficiently_expressive`, `needs_memory`, `frontier`.
     """
-    P.require_all_actions("can_encode_optimal")
     attached = attach(memory, P)
+    attached.require_all_writes("can_encode_optimal")
     return replace(_decide(P, attached, limit, budget, max_seconds), P=P, attached=attached)
 
 
@@ -257,6 +257,11 @@ def _on_beliefs(
             "returns are unbounded: a loop has positive reward",
         )
     value, q = RATIONALS.back(best.value), M.q(best.v)
+    if P.allowed is not None:  # copies of actions are left out
+        here = P.allowed[list(graph.o)]
+        kept = here[np.arange(len(here)), best.policy]
+        policy = np.where(kept, best.policy, here.argmax(axis=1))
+        best = replace(best, policy=policy, allowed=best.allowed & here)
     allowed = [
         {a for a in range(len(P.A)) if best.allowed[n, a] and q[n, a] == best.v[n]}
         if best.alive[n]

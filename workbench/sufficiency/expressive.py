@@ -154,8 +154,9 @@ def is_sufficiently_expressive(
 
     See also: `can_encode_optimal`, `reachable_beliefs`, `needs_memory`.
     """
-    P.require_all_actions("is_sufficiently_expressive")
-    return replace(_decide(P, attach(memory, P), limit, budget, max_seconds), P=P)
+    attached = attach(memory, P)
+    attached.require_all_writes("is_sufficiently_expressive")
+    return replace(_decide(P, attached, limit, budget, max_seconds), P=P)
 
 
 def _decide(

@@ -187,7 +187,6 @@ def frontier(
 
     See also: `can_encode_optimal`, `best_memoryless`, `Controller`.
     """
-    P.require_all_actions("frontier")
     if isinstance(up_to, bool) or not isinstance(up_to, int) or up_to < 1:
         raise WrongType(f"up_to is a whole number from 1, not {up_to!r}")
     kinds = [families] if isinstance(families, str) else list(families)

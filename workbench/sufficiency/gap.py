@@ -142,7 +142,7 @@ class GapCloser:
             climbed = climb_with_memory(E, seconds / 2)
         value = climbed.value
         if value > -math.inf:
-            found = evaluate(E, Policy(E, climbed.pi), weights="discounted")
+            found = evaluate(E, Policy.within(E, climbed.pi), weights="discounted")
             self.lower = max(self.lower, float(found.value) - found.error)
         if self.closes(value):
             return Attempt(

@@ -270,7 +270,6 @@ def needs_memory(
 
     See also: `can_encode_optimal`, `is_sufficiently_expressive`, `best_memoryless`.
     """
-    P.require_all_actions("needs_memory")
     *_, last = in_stages(P, families, up_to, limits, max_seconds)
     return last
 
