@@ -4,12 +4,13 @@
     python tests/mutation/mutate.py core --only ties.py --into core.jsonl
 
 A room is a folder of `workbench`. A mutant is the file with one comparison, sign, bound, constant
-or quantifier changed; it lives in a copy of the tree beside the results, so that nothing here is
-touched. One run of the tests of the room notes which functions each test calls. A mutant is given
-to the tests that call its function, quickest first, in a forked process that has the large packages
-loaded; they stop at the first failure, and four times the usual time counts as noticed. Results are
-written as they come: asked again, the command goes on with the mutants that have none. What
-survives is equivalent, a matter of speed, or a hole: `survivors.md` says which, line by line.
+or quantifier changed, outside of messages and budgets; it lives in a copy of the tree beside the
+results, so that nothing here is touched. One run of the tests of the room notes which functions
+each test calls. A mutant is given to the tests that call its function, quickest first, in a forked
+process that has the large packages loaded; they stop at the first failure, and four times the usual
+time counts as noticed. Results are written as they come: asked again, the command goes on with the
+mutants that have none. What survives is equivalent, a matter of speed, or a hole: `survivors.md`
+says which, line by line.
 """
 
 from __future__ import annotations
@@ -89,9 +90,10 @@ def mutants(text: str) -> Iterator[tuple[int, str, str]]:
             source[:a] + f"{')' * closing} {new} {'(' * opening}".encode() + source[b:]
         ).decode()
 
-    docs = {id(x) for x in ast.walk(ast.parse(text)) if isinstance(x, ast.JoinedStr)}
-    for node in ast.walk(ast.parse(text)):
-        if id(node) in docs:
+    tree = ast.parse(text)
+    spared = {id(x) for whole in ast.walk(tree) if _is_spared(whole) for x in ast.walk(whole)}
+    for node in ast.walk(tree):
+        if id(node) in spared:
             continue
         match node:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
@@ -120,6 +122,17 @@ def mutants(text: str) -> Iterator[tuple[int, str, str]]:
                 yield node.lineno, str(not value), changed(node, str(not value))
             case ast.Constant(value=int(value)) if not isinstance(value, bool):
                 yield node.lineno, f"{value} + 1", changed(node, str(value + 1))
+
+
+def _is_spared(node: ast.AST) -> bool:
+    """The words of messages, the strictness of zip, and budgets: nothing false passes with
+    another."""
+    match node:
+        case ast.JoinedStr() | ast.keyword(arg="strict"):
+            return True
+        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=name), *_]) | ast.Name(id=name)]):
+            return name.startswith(("MOST_", "LARGEST_", "LONGEST_", "DEEPEST"))
+    return False
 
 
 class Reach:
@@ -360,14 +373,15 @@ def main() -> None:
         }  # fmt: skip
         with asked.into.open("a") as out:
             out.write(json.dumps(known[key]) + "\n")
-    for x in sorted(known.values(), key=lambda x: (x["file"], x["line"])):
+    still = [known[key] for *_, key in drawn if key in known]
+    for x in sorted(still, key=lambda x: (x["file"], x["line"])):
         if not x["noticed"]:
             print(
                 f"{x['file']}:{x['line']} {x['change']} ({x['copy']}): {x['text']}",
                 x["tests"] or "not reached",
             )
-    noticed = sum(x["noticed"] for x in known.values())
-    print(f"{asked.room}: {noticed} of {len(known)} mutants noticed")
+    noticed = sum(x["noticed"] for x in still)
+    print(f"{asked.room}: {noticed} of {len(still)} mutants noticed, {len(drawn)} in all")
 
 
 if __name__ == "__main__":
