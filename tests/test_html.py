@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.core.table import Vector
 from workbench.explorer.export import ExplorerEntry
 from workbench.explorer.html_page import explorer_page
 from workbench.lab.find import Find
 from workbench.lab.gallery import GalleryEntry, Gone, find_json
 from workbench.lab.gallery_page import gallery_page
 from workbench.lab.statements import Verdict
+from workbench.tables.table import Vector
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -8,14 +8,11 @@ a task named [/red]
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from workbench.text import printable
-
-if TYPE_CHECKING:
-    from workbench.core.sheet import Sheet
 
 
 class _PlainConsole(Console):
@@ -29,6 +26,6 @@ def plain_console(stderr: bool = False) -> Console:
     return _PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
-def print_sheet(sheet: Sheet) -> None:
+def print_sheet(sheet: Any) -> None:
     """Print the table of a result, as wide as the terminal is."""
     print(printable(sheet.text(shutil.get_terminal_size().columns)))

@@ -6,8 +6,8 @@ import pytest
 
 from pomdps import gravity, recall4
 from workbench import augment, best_memoryless
+from workbench.core.exact_value import exact_value
 from workbench.core.policy import Policy
-from workbench.evaluation.exact_value import exact_value
 from workbench.optima import reduce_writes as module
 from workbench.optima.reduce_writes import reduce_writes
 

@@ -33,9 +33,9 @@ from workbench.core.errors import NotExact, TooLarge, WorkbenchError
 from workbench.core.numbers import Number, Numbers
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
-from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.progress import Waiting
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import brief, counted, show
 
 _MOST_SHOWN = 20

@@ -39,8 +39,8 @@ from workbench.core.memory import Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import counted, show, shown
 
 _MOST_ROWS = 40

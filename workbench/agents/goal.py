@@ -30,7 +30,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.rows import merge_rows, own_rows
 from workbench.core.space import Label, Space
 from workbench.core.walk_kernels import reachable, reverse_edges
-from workbench.core.words import show
+from workbench.text import show
 
 Mask = NDArray[np.bool_]
 

@@ -33,13 +33,13 @@ from workbench.certificates.loop import (
     is_positive,
 )
 from workbench.core.ending import LoopRun
+from workbench.core.exact_value import exact_value
 from workbench.core.fields import RATIONALS
 from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers
 from workbench.core.oracle_loop import mixed
 from workbench.core.policy import Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
-from workbench.evaluation.exact_value import exact_value
 from workbench.memories import Family
 from workbench.progress import Waiting
 from workbench.results.json import model_json

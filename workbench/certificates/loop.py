@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from workbench.core.augment import augment
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
+from workbench.core.exact_value import exact_value
 from workbench.core.fields import FLOATS, RATIONALS, RationalFunctions
 from workbench.core.horizon import has_finite_horizon
 from workbench.core.improve import start_loop
@@ -43,7 +44,6 @@ from workbench.core.oracle_loop import completed, mixed
 from workbench.core.policy import TIES, Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.ties import greedy_actions
-from workbench.evaluation.exact_value import exact_value
 from workbench.memories import Family
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed

@@ -61,11 +61,11 @@ def best_command(
     from workbench.console import print_sheet
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError
-    from workbench.core.sheet import Column, Sheet
     from workbench.memories import attach
     from workbench.optima.best_history import best_history
     from workbench.optima.best_memoryless import best_memoryless
     from workbench.progress import until_ctrl_c
+    from workbench.tables.sheet import Column, Sheet
 
     if stochastic and exact:
         raise WorkbenchError("--exact is about deterministic policies, or --history")

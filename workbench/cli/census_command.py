@@ -16,8 +16,8 @@ from workbench.text import counted
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
-    from workbench.core.sheet import Sheet
     from workbench.sufficiency.census import CensusRow
+    from workbench.tables.sheet import Sheet
 
 _MEANINGS = {
     "task": "",
@@ -196,7 +196,7 @@ def _cells(row: CensusRow) -> list[str]:
 
 
 def _sheet(rows: list[CensusRow]) -> Sheet:
-    from workbench.core.sheet import Column, Sheet
+    from workbench.tables.sheet import Column, Sheet
 
     columns = tuple(Column(name, said, name != "task") for name, said in _MEANINGS.items())
     # Two bounds stand below each other: five pairs of them side by side exceed 80 characters.

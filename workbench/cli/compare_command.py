@@ -29,10 +29,10 @@ def compare_command(
     """
     from workbench.cli.task_name import find_task
     from workbench.console import print_sheet
-    from workbench.core.sheet import Column, Sheet
     from workbench.progress import until_ctrl_c
     from workbench.sufficiency.comparison import Comparison, ceiling
     from workbench.sufficiency.comparison import compare as compared
+    from workbench.tables.sheet import Column, Sheet
 
     P = find_task(task)
     best = ceiling(P)

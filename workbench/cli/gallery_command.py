@@ -71,7 +71,7 @@ def gallery_command(
 
 def _list(console: Console, kept: Gallery, names: list[str]) -> None:
     from workbench.console import print_sheet
-    from workbench.core.sheet import Column, Sheet
+    from workbench.tables.sheet import Column, Sheet
     from workbench.text import counted
 
     found = kept.names()

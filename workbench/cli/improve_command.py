@@ -54,10 +54,10 @@ def improve_command(
     from workbench.core.augment import augment
     from workbench.core.improve import improve as run_loop
     from workbench.core.improve import shrinking_steps
-    from workbench.core.sheet import Column, Sheet
     from workbench.memories import attach
     from workbench.optima.yardstick import best_cell
     from workbench.progress import until_ctrl_c
+    from workbench.tables.sheet import Column, Sheet
 
     P = find_task(task)
     attached = {name: attach(name, P) for name in memory or ["none"]}

@@ -152,7 +152,6 @@ def learn_command(
     from workbench.console import plain_console, print_sheet
     from workbench.core.learners import Learner, OptionError, check_count
     from workbench.core.pomdp import POMDP
-    from workbench.core.sheet import Column, Sheet, WrittenNumber
     from workbench.deep.settings import (
         NEURAL_LEARNERS,
         Neural,
@@ -173,6 +172,7 @@ def learn_command(
     from workbench.sweeps.experiment import FINAL, PER_100
     from workbench.sweeps.run_cells import run_cells
     from workbench.sweeps.worker import products
+    from workbench.tables.sheet import Column, Sheet, WrittenNumber
     from workbench.text import UNDEFINED
 
     given = {

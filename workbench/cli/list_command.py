@@ -10,7 +10,7 @@ from workbench.core.errors import UnknownLabel
 
 if TYPE_CHECKING:
     from workbench.cli.catalogue import CatalogueLine
-    from workbench.core.sheet import Sheet
+    from workbench.tables.sheet import Sheet
 
 _MOST_LINES = {"claims": 2, "papers": 3}
 """Lines for the names of long sections: everything then fits on a screen of 24 lines."""
@@ -67,7 +67,7 @@ def list_command(
 
 def _sheet(section: str, lines: list[CatalogueLine]) -> Sheet:
     """A section as a table, with a row for each entry. An empty column of words is left out."""
-    from workbench.core.sheet import Column, Sheet
+    from workbench.tables.sheet import Column, Sheet
 
     word, text = map(Column, _HEADINGS[section])
     if any(line.word for line in lines):

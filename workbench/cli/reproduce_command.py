@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from workbench.core.sheet import Sheet
     from workbench.executors.executor import Executor
     from workbench.reproduction.neural_cells import NeuralCell
     from workbench.reproduction.neural_figures import NeuralFigure
     from workbench.reproduction.report import Section
     from workbench.sweeps.results import Results
+    from workbench.tables.sheet import Sheet
 
 
 def reproduce_command(
@@ -156,7 +156,7 @@ def _compare(all_results: list[Results]) -> list[str]:
 
 def _sheet(sections: list[Section], quick: bool) -> Sheet:
     """The statements about the figures, each with its verdict."""
-    from workbench.core.sheet import Column, Sheet
+    from workbench.tables.sheet import Column, Sheet
     from workbench.text import counted
 
     rows = []
@@ -261,10 +261,10 @@ def _reproduce_atari(
     import numpy as np
 
     from workbench.console import plain_console, print_sheet
-    from workbench.core.sheet import Column, Sheet
     from workbench.interop.gym.atari import STEPS, train_game
     from workbench.output import check_folder
     from workbench.reproduction.atari_figures import ATARI_FIGURES, judge_atari
+    from workbench.tables.sheet import Column, Sheet
 
     console = plain_console()
     check_folder(out)
@@ -323,11 +323,11 @@ def _show_figure(
 ) -> None:
     """A figure of networks as a table, verdicts and a picture."""
     from workbench.console import print_sheet
-    from workbench.core.sheet import Column, Sheet
     from workbench.figures.run_plot import save_plot
     from workbench.reproduction.neural_cells import runs_of
     from workbench.reproduction.neural_figures import AT_RANDOM, BEST_VALUES, best_between
     from workbench.reproduction.neural_judge import judge_neural, table_rows, writing_lines
+    from workbench.tables.sheet import Column, Sheet
 
     lines = BEST_VALUES[figure.task]
     reach = {name: best_between(figure.task, name) for name in figure.learners}

@@ -11,8 +11,8 @@ from workbench.cli.output_options import output_file
 from workbench.text import counted, rounded_count
 
 if TYPE_CHECKING:
-    from workbench.core.sheet import Sheet
     from workbench.sweeps.results import Listing, ResultLine
+    from workbench.tables.sheet import Sheet
 
 
 _SECONDS_FOR_BEST = 1.0
@@ -81,7 +81,7 @@ def results_command(
 
 
 def _sheet(listing: Listing) -> Sheet:
-    from workbench.core.sheet import BEST, Column, Sheet
+    from workbench.tables.sheet import BEST, Column, Sheet
 
     columns = (
         Column("task"),

@@ -231,8 +231,8 @@ def _report(
 
 def _list(console: Console) -> None:
     from workbench.console import print_sheet
-    from workbench.core.sheet import Column, Sheet
     from workbench.lab.statements import parameters_of, statements
+    from workbench.tables.sheet import Column, Sheet
 
     rows = []
     for name, one in statements().items():

@@ -36,10 +36,10 @@ def shortcuts_command(
     from workbench.cli.task_name import find_task
     from workbench.console import print_sheet
     from workbench.core.augment import augment
-    from workbench.core.sheet import Column, Sheet
     from workbench.memories import attach
     from workbench.optima.shortcut_count import count_shortcuts
     from workbench.progress import until_ctrl_c
+    from workbench.tables.sheet import Column, Sheet
 
     P = find_task(task)
     rows: dict[str, Sheet] = {}

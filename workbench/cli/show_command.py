@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from workbench.core.pomdp import POMDP
-    from workbench.core.sheet import Sheet
     from workbench.memories import Memory
+    from workbench.tables.sheet import Sheet
 
 _MOST_ROWS = 40
 """A table of p and omega with more rows than this is not written out."""
@@ -101,7 +101,7 @@ def _facts(rows: list[tuple[str, str]], width: int) -> str:
 
 def _outcomes(P: POMDP) -> Sheet | None:
     """p and omega, row by row, if that is not too long. Actions that do the same stand together."""
-    from workbench.core.sheet import Column, Sheet
+    from workbench.tables.sheet import Column, Sheet
     from workbench.text import shown
 
     if len(P.S) > _MOST_ROWS:

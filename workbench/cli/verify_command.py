@@ -303,7 +303,7 @@ def _recheck_in_coq(path: Path, console: Any) -> None:
     from workbench.checker.spoiled import Spoiled
     from workbench.console import print_sheet
     from workbench.core.errors import WorkbenchError
-    from workbench.core.sheet import Column, Sheet
+    from workbench.tables.sheet import Column, Sheet
     from workbench.text import duration
 
     find_coqc()

@@ -34,7 +34,7 @@ from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Trans
 from workbench.core.rows import own_rows, point_rows, row_places
 from workbench.core.space import Bits, Label, Product, Space, Subset
 from workbench.core.walk_kernels import expand_states, fill_hash_table
-from workbench.core.words import show
+from workbench.text import show
 
 _PIECE = 1 << 12
 """States that are expanded together."""

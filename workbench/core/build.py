@@ -16,7 +16,7 @@ from workbench.core.errors import ModelError, TooLarge, UnknownLabel, WorkbenchE
 from workbench.core.numbers import Number, Numbers, frozen, number
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.core.space import Label, Space
-from workbench.core.words import show
+from workbench.text import show
 
 Where = Callable[[], str]
 """Names the place of an error; called when there is one."""

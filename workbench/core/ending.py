@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from workbench.core.chain import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
+from workbench.core.exact_value import exact_value
 from workbench.core.fields import FLOATS
 from workbench.core.greedy_choice import Actions
 from workbench.core.numbers import Number, number
 from workbench.core.oracle_kernels import period_of
 from workbench.core.oracle_loop import UNANSWERED, Glance, GreedyLoop
 from workbench.core.policy import Policy
-from workbench.evaluation.exact_value import exact_value
 from workbench.progress import Waiting
 
 _SMALL_ENOUGH = 1e-2

@@ -57,10 +57,10 @@ from workbench.core.fields import Bounded
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
-from workbench.core.table import Conditional, Table, Vector
 from workbench.core.weights import Seen, Weighting, known, weights_named
-from workbench.core.words import counted, did_you_mean, escape_html, shown
+from workbench.tables.sheet import Drawn
+from workbench.tables.table import Conditional, Table, Vector
+from workbench.text import counted, did_you_mean, escape_html, shown
 
 CRITERIA = ("return", "average")
 """What a policy is worth: its expected return, or its average reward."""

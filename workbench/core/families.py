@@ -35,7 +35,7 @@ from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError, WrongT
 from workbench.core.memory import About, Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.space import Bits, Buffer, Label, Product, Space
-from workbench.core.words import nearest, show
+from workbench.text import nearest, show
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP

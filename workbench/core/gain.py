@@ -36,9 +36,9 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
 from workbench.core.rows import add_rows, own_rows
-from workbench.core.table import Conditional, Table, Vector
 from workbench.core.walk_kernels import first_to_reach
 from workbench.core.weights import look_behind
+from workbench.tables.table import Conditional, Table, Vector
 
 _MOST_RATIONAL = 300
 """Up to so many states, whether an action changes the average is told in rationals where floats

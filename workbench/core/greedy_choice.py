@@ -22,7 +22,7 @@ from workbench.core.oracle import Look
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, own_rows
 from workbench.core.space import Label
-from workbench.core.words import show
+from workbench.text import show
 
 EQUAL, ROUNDING = "equal", "within rounding"
 _LEAST = 1e-200

@@ -45,9 +45,9 @@ from workbench.core.oracle_loop import GreedyLoop, Schedule
 from workbench.core.policy import TIES, Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
-from workbench.core.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
-from workbench.core.words import brief, did_you_mean, shown
 from workbench.progress import Waiting
+from workbench.tables.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
+from workbench.text import brief, did_you_mean, shown
 
 BUDGET = 20_000
 """The most iterates, unless told otherwise."""

@@ -28,7 +28,7 @@ from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, NeedsAllActions, TooLarge, UnknownLabel, WrongType
 from workbench.core.numbers import Number, Numbers
 from workbench.core.space import Label, Product, Space
-from workbench.core.words import show
+from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP

@@ -34,10 +34,10 @@ from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, PolicyError, WorkbenchError, WrongType
 from workbench.core.numbers import Number, Numbers, is_symbolic, number
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
 from workbench.core.space import Label, Space
 from workbench.core.ties import greedy_actions
-from workbench.core.words import counted, shown
+from workbench.tables.sheet import Drawn
+from workbench.text import counted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,17 +247,17 @@ class Policy(Drawn):
             )
 
     def to_frame(self) -> pd.DataFrame:
-        from workbench.core.table import Table
+        from workbench.tables.table import Table
 
         return Table.of_numbers(self.prob, self.O, self.A).to_frame()
 
     def __repr__(self) -> str:
-        from workbench.core.table import Table
+        from workbench.tables.table import Table
 
         return Table.of_numbers(self.prob, self.O, self.A, title="pi(a | o)").text()
 
     def _repr_html_(self) -> str:
-        from workbench.core.table import Table
+        from workbench.tables.table import Table
 
         return Table.of_numbers(self.prob, self.O, self.A, title="pi(a | o)")._repr_html_()
 

@@ -45,7 +45,7 @@ from workbench.core.errors import NeedsAllActions, NotExact
 from workbench.core.numbers import Number, Numbers, frozen, is_symbolic, number
 from workbench.core.rows import find_zeros, keep_entries, own_rows, pick_rows, row_places
 from workbench.core.space import Distribution, Label, Space, StateSet
-from workbench.core.words import counted, escape_html
+from workbench.text import counted, escape_html
 
 if TYPE_CHECKING:
     from workbench.core.augment import Origin

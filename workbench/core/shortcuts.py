@@ -27,12 +27,12 @@ from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 from workbench.core.ties import sign_of_difference
 from workbench.core.weights import Weighting
-from workbench.core.words import counted, show, shown
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
+from workbench.text import counted, show, shown
 
 MOST_POLICIES = 10_000
 """`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import ModelError, UnknownLabel, WrongType
 from workbench.core.numbers import Number, Numbers, frozen
-from workbench.core.words import shorten, show
+from workbench.text import shorten, show
 
 Label = Any
 """A label is anything hashable: a string, a number, a tuple of labels, None."""

@@ -64,10 +64,10 @@ from workbench.core.evaluate import check_arguments, describe_undefined, mix_act
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
-from workbench.core.table import Table, Vector
 from workbench.core.weights import Weighting, known
-from workbench.core.words import escape_html
+from workbench.tables.sheet import Drawn
+from workbench.tables.table import Table, Vector
+from workbench.text import escape_html
 
 _LAYERS, _MOST_DENSE = 8, 1_000
 """An n-step target with more layers of states than the first is a power of the chain, found by

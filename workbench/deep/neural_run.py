@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import BEST, Column, Sheet, WrittenNumber, beside_best
 from workbench.deep.closed_loop import ClosedLoop, close_loop
 from workbench.deep.pair import MemoryPair, Views
 from workbench.deep.settings import Neural
 from workbench.extras import need
 from workbench.learning.run import Run
+from workbench.tables.sheet import BEST, Column, Sheet, WrittenNumber, beside_best
 from workbench.text import UNDEFINED, counted
 
 _SOLVED = 0.8

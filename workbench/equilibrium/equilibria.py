@@ -52,9 +52,7 @@ from workbench.core.learners import Learner, Target, check_count
 from workbench.core.numbers import Number, is_symbolic, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.core.space import Label, Product, Subset
-from workbench.core.table import Table
 from workbench.core.weights import known
 from workbench.equilibrium.greedy_cells import MOST_DENSE, DenseTask, blocks
 from workbench.equilibrium.learned_values import (
@@ -69,6 +67,8 @@ from workbench.optima.yardstick import best_cell
 from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
 from workbench.results.findings import Findings
+from workbench.tables.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
+from workbench.tables.table import Table
 from workbench.text import brief, counted
 
 MOST_TIED = 1_024

@@ -32,9 +32,9 @@ from workbench.core.learners import Learner
 from workbench.core.numbers import is_symbolic, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import check_epsilon, target_of
+from workbench.tables.table import Table
 
 TAIL = 0.2
 """The last part of a flow, over which it is judged."""

@@ -19,12 +19,12 @@ from workbench.core.improve import weights_for
 from workbench.core.learners import Learner, check_count
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
 from workbench.core.space import Label
 from workbench.equilibrium.greedy_cells import Floats
 from workbench.equilibrium.mean_field import CellFields, dense_task
 from workbench.learning.learn import learn
 from workbench.results.json import encode
+from workbench.tables.sheet import Drawn
 
 Pair = tuple[Label, Label]
 

@@ -20,8 +20,8 @@ from workbench.core.evaluate import Evaluation, evaluate
 from workbench.core.fields import FLOATS, exact_field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.table import Table
 from workbench.core.weights import known
+from workbench.tables.table import Table
 
 
 def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:

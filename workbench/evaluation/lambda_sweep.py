@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.policy import Policy, tie_order
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
+from workbench.tables.sheet import Drawn
 
 _HALVINGS = 30
 

@@ -18,7 +18,7 @@ from workbench.core.evaluate import evaluate
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.table import Table
+from workbench.tables.table import Table
 
 
 def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:

@@ -25,9 +25,9 @@ from workbench.core.augment import ActionsAndWrites
 from workbench.core.errors import WorkbenchError
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
 from workbench.core.shortcuts import Shortcut
 from workbench.core.space import Label
+from workbench.tables.sheet import Drawn
 from workbench.text import show
 
 KINDS = ("policy", "strict", "weak", "other")

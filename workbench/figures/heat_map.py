@@ -16,9 +16,9 @@ from workbench.core.improve import weights_for
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label, Space
-from workbench.core.table import Table
 from workbench.figures.argument import none_left, policy_in, refuse, split_axes, task_and_policy
 from workbench.figures.canvas import text_size
+from workbench.tables.table import Table
 from workbench.text import shown
 
 if TYPE_CHECKING:

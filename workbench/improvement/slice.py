@@ -30,9 +30,9 @@ from workbench.core.improve import improve
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Drawn
 from workbench.core.space import Label
 from workbench.progress import Waiting
+from workbench.tables.sheet import Drawn
 from workbench.text import brief
 
 _ALIKE, _ALIKE_LIMITS = 0.02, 1e-9

@@ -30,10 +30,10 @@ from dataclasses import fields
 from typing import Any
 
 from workbench.core.learners import LEARNERS, Learner, OptionError
-from workbench.core.words import did_you_mean
 
 # So that LEARNERS holds every learner: who asks for one by its name, asks here.
 from workbench.learning import actor_critic, textbook_learners
+from workbench.text import did_you_mean
 
 __all__ = ["LEARNERS", "actor_critic", "learner_by_name", "textbook_learners"]
 

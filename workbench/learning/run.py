@@ -17,10 +17,10 @@ from workbench.core.learners import Learner, OptionError, check_count
 from workbench.core.numbers import Number, frozen
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.extras import need
 from workbench.learning.sampling_kernels import forget_unreached
 from workbench.optima.yardstick import best_cell
+from workbench.tables.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.text import UNDEFINED, counted, shorten
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from workbench.core.chain import reached_rows
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Drawn, Sheet, Showing, WrittenNumber
 from workbench.optima.controller import HistoryPolicy
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing, WrittenNumber
 from workbench.text import brief, shown
 
 BOUND_COLUMNS = (

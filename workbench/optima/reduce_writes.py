@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from workbench.core.augment import memory_states
 from workbench.core.evaluate import evaluate
+from workbench.core.exact_value import exact_value
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.evaluation.exact_value import exact_value
 from workbench.optima.best_memoryless import best_memoryless
 
 MOST_PRICED = 100_000

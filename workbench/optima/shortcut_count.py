@@ -21,7 +21,6 @@ from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, tie_order
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Sheet, Showing
 from workbench.core.shortcuts import (
     Shortcut,
     Shortcuts,
@@ -35,6 +34,7 @@ from workbench.core.ties import sign_of_difference
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
 from workbench.progress import Waiting
+from workbench.tables.sheet import Sheet, Showing
 from workbench.text import brief, shown
 
 MOST_POLICIES = 10_000

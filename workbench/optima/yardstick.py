@@ -7,9 +7,9 @@ from typing import Any
 from workbench.core.errors import WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import WrittenNumber
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import MemorylessOptimum
+from workbench.tables.sheet import WrittenNumber
 from workbench.text import UNDEFINED, brief
 
 SECONDS = 5.0

@@ -29,9 +29,9 @@ from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.fields import Field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.table import Table
 from workbench.core.td import NStep
 from workbench.core.weights import known
+from workbench.tables.table import Table
 
 
 def limit_values(P: POMDP, behaviour: Policy, exact: bool = False) -> Table:

@@ -41,7 +41,6 @@ from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, from_states
@@ -55,6 +54,7 @@ from workbench.research.enclosures import (
     isolate,
 )
 from workbench.research.surface import Polynomial, ReturnSurface
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import brief, counted
 
 MAX_FACES = 2_000

@@ -37,7 +37,6 @@ from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.core.td import td_values
 from workbench.evaluation.discrepancy import lambda_discrepancy
@@ -59,6 +58,7 @@ from workbench.research.information_state import (
     uniformity,
 )
 from workbench.research.observability import observability
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import brief, counted, shown
 
 MAX_BELIEFS = 2_000

@@ -34,8 +34,6 @@ from workbench.core.numbers import Number, number, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
-from workbench.core.sheet import BEST, Column, Sheet, Showing
-from workbench.core.table import Table
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import target_of_whole_task
 from workbench.optima.yardstick import best_cell
@@ -43,6 +41,8 @@ from workbench.plain_numbers import deadline, whole_number
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
 from workbench.results.findings import Findings
+from workbench.tables.sheet import BEST, Column, Sheet, Showing
+from workbench.tables.table import Table
 
 MOST_UNKNOWNS = 64
 """Tables with more entries that matter are not enclosed."""

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from workbench.core.errors import NeverEnds, NotExact, NotSolved, TooLarge
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Sheet
 from workbench.optima.ascent import Climbed, ascend, slope
 from workbench.optima.branch_and_bound import (
     BranchSearch,
@@ -34,6 +33,7 @@ from workbench.progress import Waiting
 from workbench.research.algebraic import AlgebraicOptimum, find_algebraic
 from workbench.research.divergence import require_bound
 from workbench.research.policy_boxes import BoxReport, BoxSearch, is_boxable, too_large_for_boxes
+from workbench.tables.sheet import Sheet
 from workbench.text import counted
 
 _ASCENT = 1e-9

@@ -54,7 +54,6 @@ from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import ANSWERS, Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.optima.best_history import best_history
@@ -72,6 +71,7 @@ from workbench.optima.mdp import (
 from workbench.plain_numbers import deadline, share_of
 from workbench.sufficiency.belief_product import Supports, places
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
+from workbench.tables.sheet import ANSWERS, Column, Drawn, Sheet, Showing
 from workbench.text import counted, show
 
 BUDGET = 1_000_000

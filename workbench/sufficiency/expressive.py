@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
 from workbench.core.errors import WorkbenchError
-from workbench.core.sheet import ANSWERS, Column, Drawn, Sheet, Showing
 from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.plain_numbers import deadline
@@ -40,6 +39,7 @@ from workbench.sufficiency.belief_product import places, possible_pairs
 from workbench.sufficiency.colouring import colour_greedily, large_clique
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.update import verify_f
+from workbench.tables.sheet import ANSWERS, Column, Drawn, Sheet, Showing
 from workbench.text import counted, show
 
 if TYPE_CHECKING:

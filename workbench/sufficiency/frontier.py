@@ -26,13 +26,13 @@ from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.memories import F, attach, list_sized, parse_memory
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, size_of_values
 from workbench.optima.optimum import HistoryOptimum
 from workbench.plain_numbers import deadline, share_of
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import brief, counted, did_you_mean
 
 FAMILIES = ("K", "B", "O", "OA")

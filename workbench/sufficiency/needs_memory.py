@@ -22,13 +22,13 @@ import numpy as np
 from workbench.core.errors import NeverEnds, WorkbenchError, WrongType
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.core.sheet import Column, Drawn, Sheet, Showing
 from workbench.memories import OA, B, K, O, none
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.plain_numbers import deadline
 from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb_with_memory
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import brief
 
 KINDS = {"K": K, "B": B, "O": O, "OA": OA}

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.words import brief, escape_html
+from workbench.text import brief, escape_html
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import WrongType
 from workbench.core.numbers import Number, Numbers
-from workbench.core.sheet import Column, Drawn, Sheet
 from workbench.core.space import Label, Space
-from workbench.core.words import shown, typeset
+from workbench.tables.sheet import Column, Drawn, Sheet
+from workbench.text import shown, typeset
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.sheet import Column, Sheet, WrittenNumber
+from workbench.tables.sheet import Column, Sheet, WrittenNumber
 
 LONG = "a remark of many words that a narrow terminal has to break somewhere"
 SHEET = Sheet(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from strategies import policies, pomdps
 
 from workbench import evaluate
-from workbench.evaluation.exact_value import exact_value
+from workbench.core.exact_value import exact_value
 
 
 @settings(max_examples=25)
