@@ -102,6 +102,7 @@ ORDER = (
     "T.grows",
     "T.saddle",
     "T.soft",
+    "T.ascent",
 )
 """The statements of the paper in the order in which it makes them; a corrected one follows the
 printed one. Ids that are not listed come last in their section."""

@@ -7,4 +7,5 @@ histories buffers that must push and hold the history: how fast the loop reaches
 shares    a task on which eight memories hurt; how often memory hurts; more actions
 saddles   symmetric tables on which the loop stays at a saddle, for every step
 soft      the smallest aliased task on which softmax Q-learning has two attracting fixed points
+traps     policy-gradient ascent with B(k) on 4-action recall ends at 3/4 for every k
 """

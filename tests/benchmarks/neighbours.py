@@ -49,7 +49,7 @@ HORIZONS = (5, 20, 60)
 NEARLY = 1e-5
 """Values this close, as a share of their size, agree: Storm iterates to 1e-6."""
 
-SECONDS = 60
+SECONDS = 30
 """Of processor time, for one file."""
 
 _PRISM = re.compile(r"^\s*pomdp\b", re.M)
