@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from pomdps import recall4
+from workbench import augment, improve, uniform
 from workbench.core.errors import WorkbenchError
 from workbench.tables.sheet import Column, Sheet, WrittenNumber
 
@@ -70,3 +72,10 @@ def test_joined_results_keep_their_names_and_shared_notes_are_said_once():
     assert both.notes == ("A note.", "O1: Another.")
     alone = Sheet.join("One", Column("memory"), {"B1": SHEET})
     assert alone.conclusion == "Left is worse."
+
+
+def test_jupyter_shows_the_best_value_beside_where_the_loop_ends():
+    E = augment(recall4(), "B1")
+    shown = improve(E, uniform(E), step=0.5)._repr_html_()
+    assert "<th>best</th>" in shown
+    assert "settles at a policy worth 3/4; the best deterministic policy is worth 1." in shown

@@ -137,6 +137,8 @@ class Improvement(Showing, Drawn):
     """
 
     figure: ClassVar[str] = "oracle_values"
+    find_best: ClassVar[Any] = None
+    """Find the best value to show beside the loop's; set by `optima`, which imports the core."""
 
     P: POMDP
     step: Number | Schedule
@@ -169,8 +171,11 @@ class Improvement(Showing, Drawn):
 
         Parameters
         ----------
-        best : what the best deterministic policy of P is worth, if it is known.
+        best : what the best deterministic policy of P is worth, if it is known; else looked for
+            briefly where P is small.
         """
+        if best is None and self.find_best is not None and len(self.P.S) <= 2_000:
+            best = self.find_best(self.P, self.criterion)
         reached = self.mean if self.limit_value is None else self.limit_value
         moving = self.ended != "fixed"
         spread = f"{brief(reached)} ± {self.amplitude / 2:.1g}"

@@ -264,9 +264,10 @@ class POMDP:
 
     def _repr_html_(self) -> str:
         told = {"S": self.S, "O": self.O, "A": self.A, "mu": self.mu, "terminal": self.terminal}
+        told |= {"gamma": self.gamma} | ({"note": self.note} if self.note else {})
         rows = "".join(
             f"<tr><th>{letter}</th><td>{escape_html(what)}</td></tr>"
-            for letter, what in (told | {"gamma": self.gamma, "note": self.note}).items()
+            for letter, what in told.items()
         )
         return f"<table><caption>POMDP {escape_html(self.name)}</caption>{rows}</table>"
 

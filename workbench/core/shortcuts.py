@@ -97,8 +97,8 @@ class Shortcuts(Showing, Drawn, list[Shortcut]):
         )
         strict = sum(x.kind == "strict" for x in self)
         said = (
-            f"One-step TD leads away from this policy in {counted(len(self), 'place')}, "
-            f"{strict} of them strict."
+            f"At {counted(len(self), 'pair')} (o, a) one-step TD values a as high as the policy's "
+            f"own action or higher, although a is no better: {strict} strict."
             if self
             else "No shortcut: one-step TD does not lead away from this policy."
         )

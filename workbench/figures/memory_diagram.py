@@ -57,8 +57,7 @@ _WORDS = {
 
 
 def memory_diagram(diagram: Any, *given: Any, axes: Axes | None = None) -> Axes:
-    """Memory states and the transitions between them: the policy blue, strict shortcuts red, weak
-    ones dashed.
+    """Memory states and their transitions: the policy blue, shortcuts orange, weak ones dashed.
 
     Labels read as in the paper: `2T` does 2 and pushes, `2F` does 2 and keeps, `2:01` does 2 and
     writes 01. A node is a memory state, with the observation below it where there are several.

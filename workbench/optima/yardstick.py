@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.improve import Improvement
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.optima.best_memoryless import best_memoryless
@@ -44,3 +46,6 @@ def best_cell(
     if found is None:
         return WrittenNumber(None, UNDEFINED)
     return found.value if found.certified else WrittenNumber(found.value, f"≥ {brief(found.value)}")
+
+
+Improvement.find_best = staticmethod(partial(best_cell, seconds=1.0))

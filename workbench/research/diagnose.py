@@ -133,8 +133,16 @@ class Diagnosis(Showing, Drawn):
         columns = (
             Column("question", "m is what the memory holds, o what is seen"),
             Column("answer"),
-            Column("loss by theory", f"{most} (says nothing: values are smaller)", True),
-            Column("true loss", "how much less than the best of the history it is worth", True),
+            Column(
+                "loss by theory",
+                f"{most} (says nothing: larger than any loss)",
+                True,
+            ),
+            Column(
+                "true loss",
+                "what (m, o) costs; in row [2] the loss of the policy that the theorem builds",
+                True,
+            ),
         )
         title = f"What {self.memory.name} keeps on {self.P.name}"
         return Sheet(title, columns, tuple(self._rows()), self._conclusion(), tuple(self._notes()))
@@ -170,7 +178,8 @@ class Diagnosis(Showing, Drawn):
         yield tell, shown(self.observability), "", ""
         bound = self._loss(self.window_bound) if self.window_bound is not None else ""
         fade = "Factor by which wrong beliefs shrink [6]"
-        yield fade, shown(self.filter_rate), bound, gap if bound else ""
+        fades = "no bound" if self.filter_rate is None else shown(self.filter_rate)
+        yield fade, fades, bound, gap if bound else ""
         yield "Numbers that predict all that follows [7]", shown(self.rank), "", ""
 
     def _conclusion(self) -> str:

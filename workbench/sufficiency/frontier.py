@@ -128,7 +128,7 @@ class Frontier(Showing, Drawn):
         ]
         rows += [
             (
-                f"any, from {step.by}" if step.by else "any",
+                "any",
                 "",
                 step.nodes,
                 step.value if step.by else "none found",
