@@ -20,7 +20,7 @@ from workbench.interop.gym import from_gymnasium  # noqa: E402
 from workbench.interop.gym.draws import every_run, read_number  # noqa: E402
 from workbench.interop.gym.import_env import _Exploration, _Reading  # noqa: E402
 from workbench.interop.gym.rollout import Disagreement, compare_with_rollouts  # noqa: E402
-from workbench.interop.gym.subject import without_limits  # noqa: E402
+from workbench.interop.gym.subject import Subject, without_limits  # noqa: E402
 from workbench.interop.gym.toy_text import law_of  # noqa: E402
 
 F = Fraction
@@ -173,3 +173,12 @@ def test_seeds_that_start_episodes_do_not_fix_what_follows():
     P = from_gymnasium(toys.Line(), starts=[3, 4], rollouts=2_000)
     assert "chi-square" in P.note
     assert np.isclose(float(P.mu[2]), 1)
+
+
+def test_copies_share_the_tables_of_gymnasium_s_toys_and_no_other():
+    for env, shares in ((gymnasium.make("FrozenLake-v1"), True), (toys.Listed(), False)):
+        bare = env.unwrapped
+        one = Subject(bare, None, None, None)
+        twin = one.copy(bare)
+        assert (twin.P is bare.P) is shares
+        assert ("P" not in dict(one.state(bare))) is shares

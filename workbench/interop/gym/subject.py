@@ -179,6 +179,13 @@ def layers(env: Any) -> list[Any]:
     return found
 
 
+def _tables(env: Any) -> tuple[str, ...]:
+    """The attributes in which Gymnasium's toys list their outcomes. Copying them, and comparing
+    them for each state, would take most of the time."""
+    listed = type(env.unwrapped).__module__.startswith("gymnasium.envs.toy_text")
+    return tuple(x for x in ("P", "initial_state_distrib") if listed and hasattr(env.unwrapped, x))
+
+
 def without_limits(env: Any) -> Any:
     """A copy without the wrappers that check, enforce an order or count steps."""
     wrappers = need("gymnasium.wrappers")
@@ -230,11 +237,12 @@ class Subject:
 
     def constants(self, env: Any) -> list[Any]:
         """What copies share because it is known not to change."""
-        return []
+        return [getattr(env.unwrapped, name) for name in _tables(env)]
 
     def take_draws(self, env: Any, draws: Draws) -> None:
         """Have a copy draw from `draws`, whichever generators it holds."""
         seen = {id(x) for layer in layers(env) for x in vars(layer).values() if _is_space(x)}
+        seen |= {id(x) for x in self.constants(env)}
         for layer in layers(env):
             own_generators(layer, draws, type(layer).__name__, seen)
         env.unwrapped.np_random = draws
@@ -250,7 +258,7 @@ class Subject:
                 (name if depth == 0 else f"{type(layer).__name__}.{name}", canonical(value, name))
                 for depth, layer in enumerate(reversed(layers(env)))
                 for name, value in sorted(vars(layer).items())
-                if name not in _NO_STATE and not _is_space(value)
+                if name not in (*_NO_STATE, *_tables(env)) and not _is_space(value)
             ]
         )
 
