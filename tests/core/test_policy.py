@@ -36,6 +36,17 @@ def test_a_step_is_the_mixture_of_section_5_2(P, data):
             assert moved_in_floats[o, a] == pytest.approx(float(moved[o, a]), abs=1e-15)
 
 
+@pytest.mark.parametrize("step", [0.25, F(1, 4)])
+def test_a_step_in_floats_makes_floats_and_an_exact_one_fractions(step):
+    P = recall4()
+    pi = Policy.from_mapping(P, {o: dict.fromkeys(P.A, F(1, 4)) for o in P.O})
+    other = Policy.from_mapping(P, {o: {0: F(1, 2), 1: F(1, 2)} for o in P.O})
+    moved, (o, *_) = pi.toward(other, step), P.O
+    assert [moved[o, a] for a in P.A] == [F(5, 16), F(5, 16), F(3, 16), F(3, 16)]
+    assert moved.is_exact == isinstance(step, F)
+    assert isinstance(moved[o, 0], type(step))
+
+
 def test_a_deterministic_policy_needs_a_choice_wherever_one_is_made():
     P = gravity()
     cells = [o for o in P.O if o != (0, 4)]

@@ -425,6 +425,14 @@ def test_a_value_that_has_settled_while_rows_hardly_visited_go_on_changing_is_no
     assert "go on changing" in run.note
 
 
+def test_the_end_of_the_budget_is_one_more_look_at_what_still_matters():
+    """The looks in between come at 64 and at 96."""
+    E = augment(gravity(), "K1")
+    run = improve(E, uniform(E), step=0.2, budget=80)
+    assert (run.ended, run.limit_value, run.iterates) == ("fixed", Fraction(19, 20) ** 11, 79)
+    assert "go on changing" in run.note
+
+
 def test_a_settled_row_that_would_still_leave_holds_nothing_up_if_the_limit_never_comes_there():
     """Near the limit some rows of gravity change once more; only those that the limit visits are
     waited for. The next look would be at 216."""
