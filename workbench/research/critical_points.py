@@ -41,9 +41,11 @@ from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.rows import keep_entries, merge_rows, own_rows
+from workbench.core.walk_kernels import reachable, reverse_edges
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
-from workbench.optima.mdp import MDP, from_states
+from workbench.optima.mdp import MDP, Mask, from_states
 from workbench.plain_numbers import deadline, whole_number
 from workbench.research.enclosures import (
     PRECISION,
@@ -334,16 +336,16 @@ def _faces(M: MDP, options: list[tuple[int, ...]]) -> Iterator[_Face]:
     stack: list[dict[int, tuple[int, ...]]] = [{}]
     while stack:
         chosen = stack.pop()
-        reached, states = _reach(M, chosen)
+        reached, lost = _follow(M, chosen)
         # choose only rows that are met: supports elsewhere would list the same policies again
-        fresh = next((o for o in reached if o not in chosen), None)
+        fresh = next((o for o in M.seen[reached].tolist() if o not in chosen), None)
         if fresh is not None:
             row = options[fresh]
             for size in range(len(row), 0, -1):
                 for support in itertools.combinations(row, size):
                     stack.append({**chosen, fresh: support})
             continue
-        if M.undiscounted and not _surely_ends(M, chosen, states):
+        if M.undiscounted and lost.any():
             continue
         # the return does not depend on rows never met: inside their simplex no point is isolated
         idle = [o for o in range(len(options)) if o not in chosen]
@@ -352,66 +354,29 @@ def _faces(M: MDP, options: list[tuple[int, ...]]) -> Iterator[_Face]:
             yield _Face(tuple(whole[o] for o in range(len(options))), frozenset(chosen))
 
 
-def _reach(M: MDP, chosen: dict[int, tuple[int, ...]]) -> tuple[list[int], list[int]]:
-    """The observations and states that the chosen actions reach, in order. A row without a choice
-    is met and not passed."""
-    queue = M.starts.tolist()
-    seen = set(queue)
-    observations: dict[int, None] = {}
-    for i in queue:  # grows while we walk
-        o = int(M.seen[i])
-        observations[o] = None
-        for a in chosen.get(o, ()):
-            row = i * M.shape[1] + a
-            for j in M.successors[M.row_ptr[row] : M.row_ptr[row + 1]].tolist():
-                if j not in seen:
-                    seen.add(j)
-                    queue.append(j)
-    return list(observations), queue
-
-
-def _surely_ends(M: MDP, chosen: dict[int, tuple[int, ...]], states: list[int]) -> bool:
-    """Whether an end can be reached from every state met: then it is, with probability one."""
-    return len(_ending_states(M, chosen, states)) == len(states)
-
-
-def _ending_states(M: MDP, chosen: dict[int, tuple[int, ...]], states: list[int]) -> set[int]:
-    """The states met from which an end can be reached."""
-    good: set[int] = set()
-    while True:
-        more = {
-            i
-            for i in states
-            if i not in good
-            and any(
-                M.ends[i, a]
-                or not good.isdisjoint(
-                    M.successors[
-                        M.row_ptr[i * M.shape[1] + a] : M.row_ptr[i * M.shape[1] + a + 1]
-                    ].tolist()
-                )
-                for a in chosen[int(M.seen[i])]
-            )
-        }
-        if not more:
-            return good
-        good |= more
+def _follow(M: MDP, chosen: dict[int, tuple[int, ...]]) -> tuple[Mask, Mask]:
+    """The states that the chosen actions reach, and those of them from which no end is reached. A
+    row without a choice is met and not passed."""
+    taken = np.zeros(M.shape, dtype=bool)
+    for o, support in chosen.items():
+        taken[np.ix_(M.seen == o, support)] = True
+    used = taken.reshape(-1)[own_rows(M.row_ptr)]
+    indptr, to = keep_entries(merge_rows(M.row_ptr, M.shape[1]), used), M.successors[used]
+    reached = np.asarray(reachable(indptr, to, M.starts), dtype=bool)
+    ending = np.flatnonzero((M.ends & taken).any(axis=1))
+    return reached, reached & ~reachable(*reverse_edges(indptr, to), ending)
 
 
 def _require_ending(P: POMDP, M: MDP, options: list[tuple[int, ...]]) -> None:
     """Raise an error if policies inside the polytope may never end. Then the return is a function
     on some of its faces only."""
-    if not M.undiscounted:
+    _, lost = _follow(M, dict(enumerate(options)))
+    if not M.undiscounted or not lost.any():
         return
-    everything = dict(enumerate(options))
-    _, states = _reach(M, everything)
-    if _surely_ends(M, everything, states):
-        return
-    ending = _ending_states(M, everything, states)
-    lost = next(i for i in states if i not in ending)
+    s = P.S[int(M.behind[np.flatnonzero(lost)[0]])]
     raise NeverEnds(
         f"gamma is 1 and policies of {P.name} that take every action never end from "
-        f"s={P.S.text(P.S[int(M.behind[lost])])}, so that the return is defined on a part of the "
+        f"s={P.S.text(s)}, so that the return is defined on a part of the "
         "policies only; give a gamma below 1, or leave out the actions that lead there"
     )
 
