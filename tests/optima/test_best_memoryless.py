@@ -660,29 +660,6 @@ def test_a_bound_in_floats_holds_for_the_numbers_that_they_are():
     assert "gamma" not in found.how
 
 
-@given(st.one_of(pomdps(), wandering()), st.data())
-def test_a_compiled_step_of_policy_iteration_is_one(P, data):
-    M = from_states(P, FLOATS)
-    allowed = np.array(
-        data.draw(
-            st.lists(
-                st.lists(st.booleans(), min_size=M.shape[1], max_size=M.shape[1]),
-                min_size=M.shape[0],
-                max_size=M.shape[0],
-            )
-        )
-    ).reshape(M.shape)
-    allowed[:, 0] |= ~allowed.any(axis=1)
-    compiled = optimal(M, allowed)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mdp, "_COMPILED", 0)
-        plain = optimal(M, allowed)
-    assert compiled.value == pytest.approx(plain.value, abs=1e-9)
-    if np.isfinite(compiled.value):
-        alive = compiled.alive
-        assert compiled.v[alive] == pytest.approx(plain.v[alive], abs=1e-9)
-
-
 def test_an_optimum_is_strict_where_nothing_else_on_its_way_is_as_good():
     def strict(other: Fraction, elsewhere: int) -> bool:
         p = {

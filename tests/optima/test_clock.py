@@ -9,11 +9,10 @@ from pomdps import gravity, recall4, short_corridor
 from workbench import augment, best_memoryless, evaluate
 from workbench.core.errors import NeverEnds
 from workbench.core.fields import FLOATS
-from workbench.optima import ascent, follow
+from workbench.optima import ascent, branch_and_bound
 from workbench.optima.ascent import ascend
 from workbench.optima.best_informed import best_informed
 from workbench.optima.branch_and_bound import ReturnCriterion, search_over_states
-from workbench.optima.follow import climb_deterministic
 from workbench.optima.mdp import from_states
 
 
@@ -29,19 +28,20 @@ class Clock:
 
 
 def climbing(P, until):
-    M = from_states(P, FLOATS)
-    options = search_over_states(ReturnCriterion(P), 1e-9, False).options
+    criterion = ReturnCriterion(P)
+    options = search_over_states(criterion, 1e-9, False).options
     choice = np.zeros(len(P.O), dtype=np.int64)
-    return climb_deterministic(M, options, choice, follow.follow(M, choice).value, until)
+    top = criterion.climb(options, choice, criterion.follow(choice).value, until)
+    return criterion.follow(top).value
 
 
 def test_a_climb_takes_no_step_after_its_time(monkeypatch):
     P = augment(recall4(), "OA1")
-    _, top = climbing(P, math.inf)
+    top = climbing(P, math.inf)
     values = []
     for until in range(12):
-        monkeypatch.setattr(follow, "time", clock := Clock())
-        values.append(climbing(P, until)[1])
+        monkeypatch.setattr(branch_and_bound, "time", clock := Clock())
+        values.append(climbing(P, until))
         assert clock.looks <= until + 1
     assert values == sorted(values)
     assert values[0] == values[1] == -5

@@ -140,7 +140,7 @@ def test_a_bound_with_a_discount_is_never_infinite(monkeypatch):
     P = with_a_price(1e11, 0)
     M = mdp.from_states(P, FLOATS)
     best = mdp.optimal(M)
-    assert best.value <= mdp.upper_bound(M, best, fine=True) < math.inf
+    assert best.value <= mdp.upper_bound(M, best) < math.inf
     assert "gamma is 1" not in best_memoryless(P).how
 
 

@@ -42,7 +42,13 @@ from workbench.core.evaluate import mean_over_starts
 from workbench.core.fields import FLOATS, RATIONALS, Field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.optima.follow import Followed, alternatives, climb_deterministic, follow
+from workbench.optima.follow import (
+    Followed,
+    alternatives,
+    first_order_gains,
+    follow,
+    sort_changes,
+)
 from workbench.optima.mdp import (
     MDP,
     Actions,
@@ -132,7 +138,7 @@ class ReturnCriterion:
         endless = found.value == math.inf
         if origin is None:  # the search bounds it anew, at its root
             return Informed(size, noise, math.inf, endless, found)
-        return Informed(size, noise, upper_bound(process, found, fine=True), endless, None)
+        return Informed(size, noise, upper_bound(process, found), endless, None)
 
     def worth(self, pi: Policy) -> tuple[float, float]:
         """The value of a policy by `evaluate`, with its error bound. Minus infinity where floats
@@ -170,8 +176,29 @@ class ReturnCriterion:
     def climb(
         self, options: list[NDArray[np.int64]], choice: Actions, value: float, until: float
     ) -> Actions:
-        """A policy that no promising change of one row makes better."""
-        return climb_deterministic(self.M, options, choice, value, until)[0]
+        """A policy that no promising change of one row makes better, or the last one when the clock
+        passes `until`. Each change is tried by an evaluation, the most promising first."""
+        while time.monotonic() <= until:
+            room = self.explained(choice, self.follow(choice))
+            for o, a in self.promising(options, choice, room):
+                if time.monotonic() > until:
+                    return choice
+                changed = choice.copy()
+                changed[o] = a
+                worth = self.follow(changed).value
+                if worth > value + room:
+                    choice, value = changed, worth
+                    break
+            else:
+                break
+        return choice
+
+    def promising(
+        self, options: list[NDArray[np.int64]], choice: Actions, room: float
+    ) -> list[tuple[int, int]]:
+        """Changes (o, a) whose first-order gain is more than `room`, by falling gain."""
+        gain = first_order_gains(self.M, choice, len(options))
+        return sort_changes(gain, options, choice, np.unique(self.M.seen), room)
 
     def explained(self, choice: Actions, followed: Followed) -> float:
         """How far rounding may put a bound above the value of a policy."""
@@ -183,10 +210,10 @@ class ReturnCriterion:
         """The best policy with full information, among the actions allowed."""
         return optimal(self.Mx if exact else self.M, allowed, warm)
 
-    def upper_bound(self, found: Optimum, fine: bool = False) -> float:
+    def upper_bound(self, found: Optimum) -> float:
         """An upper bound, as a float, on the value of all allowed policies. It is infinite if none
         could be certified."""
-        return upper_bound(self.M, found, fine=fine)
+        return upper_bound(self.M, found)
 
     def is_strict(self, found: Optimum) -> bool:
         """Whether floats show that every optimal policy does what the one found does."""
@@ -553,14 +580,11 @@ class BranchSearch:
         return float(found.value)
 
     def _sharpened(self, bound: float, found: Optimum, allowed: NDArray[np.bool_]) -> float:
-        """A sharper bound, by state or in rationals. It is used where only the allowance for
-        rounding keeps the node open."""
+        """A bound in rationals where only the allowance for rounding keeps the node open."""
         if self.exact or self._settles(bound) or not self._settles(found.value):
             return bound
-        if not self.M.undiscounted:
-            bound = min(bound, self.criterion.upper_bound(found, fine=True))
         small = self.criterion.has_rationals and self.M.shape[0] <= _EXACT_STATES
-        return self._rational_bound(found, allowed) if small and not self._settles(bound) else bound
+        return self._rational_bound(found, allowed) if small else bound
 
     def _rational_bound(self, found: Optimum, allowed: NDArray[np.bool_]) -> float:
         found = self.criterion.optimum(allowed, found.policy, exact=True)

@@ -1,5 +1,4 @@
-"""Deterministic memoryless policies of a decision process: what they reach, what they are worth,
-how to climb from one.
+"""Deterministic memoryless policies of a decision process: their values, and changes of one action.
 
 A policy is an array `choice[o]` of actions. Only the states that it reaches matter, and they are
 few: a policy of gravity x O1 reaches some dozens of 1,200 states, so a value costs a small linear
@@ -9,8 +8,6 @@ here, and so is never chosen.
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,36 +126,12 @@ def _row_signatures(M: MDP) -> NDArray[np.int64]:
     return signs
 
 
-def climb_deterministic(
-    M: MDP,
-    options: list[NDArray[np.int64]],
-    choice: Actions,
-    value: float,
-    until: float = math.inf,
-) -> tuple[Actions, float]:
-    """Improve one observation's action at a time. It ends when no promising change helps, or when
-    the clock (`time.monotonic`) passes `until`.
+def first_order_gains(M: MDP, choice: Actions, observations: int) -> NDArray[np.float64]:
+    """First-order gains `[o, a]` of changes of one action.
 
-    Promising are the changes whose first-order gain, sum_s d(s) (q(s,a) - v(s)) over the states
-    that show o, is positive; each is tried by an exact evaluation.
+    They are sum_s d(s) (q(s,a) - v(s)) over the states that show o, minus infinity where the
+    changed policy may never end.
     """
-    while time.monotonic() <= until:
-        for o, a in _promising(M, options, choice):
-            if time.monotonic() > until:
-                return choice, value
-            changed = choice.copy()
-            changed[o] = a
-            better = follow(M, changed).value
-            if better > value + 1e-12 * max(abs(value), abs(better)):
-                choice, value = changed, better
-                break
-        else:
-            break
-    return choice, value
-
-
-def _promising(M: MDP, options: list[NDArray[np.int64]], choice: Actions) -> list[tuple[int, int]]:
-    """Changes (o, a) by falling first-order gain."""
     now = follow(M, choice)
     policy = choice[M.seen]
     alive = np.ones(len(policy), dtype=bool)
@@ -169,19 +142,25 @@ def _promising(M: MDP, options: list[NDArray[np.int64]], choice: Actions) -> lis
     v = M.evaluate(policy, alive).x
     q = M.q(v)
     if not alive.all():
-        lost = (
-            sp.csr_array(
-                (np.ones(len(M.prob)), M.successors, M.row_ptr), shape=(q.size, len(policy))
-            )
-            @ ~alive
-        )
-        q[lost.reshape(q.shape) > 0] = -np.inf
-    gain = np.zeros((len(options), M.shape[1]))
+        steps = sp.csr_array((np.ones(len(M.prob)), M.successors, M.row_ptr), (q.size, len(policy)))
+        q[(steps @ ~alive).reshape(q.shape) > 0] = -np.inf
+    gain = np.zeros((observations, M.shape[1]))
     np.add.at(gain, M.seen[now.states], now.d[:, None] * (q[now.states] - v[now.states, None]))
-    found = [
-        (gain[o, a], o, int(a)) for o in np.unique(M.seen[now.states]).tolist() for a in options[o]
+    return gain
+
+
+def sort_changes(
+    gain: NDArray[np.float64],
+    options: list[NDArray[np.int64]],
+    choice: Actions,
+    met: NDArray[np.int64],
+    room: float,
+) -> list[tuple[int, int]]:
+    """The changes (o, a) at the observations met that gain more than `room`, by falling gain."""
+    rows = [
+        (gain[o, a], o, int(a))
+        for o in met.tolist()
+        for a in options[o]
+        if a != choice[o] and gain[o, a] > room
     ]
-    scale = max(float(np.abs(v).max()), 1e-300)
-    return [
-        (o, a) for g, o, a in sorted(found, reverse=True) if g > 1e-12 * scale and a != choice[o]
-    ]
+    return [(o, a) for _, o, a in sorted(rows, reverse=True)]

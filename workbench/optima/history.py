@@ -273,14 +273,14 @@ def _bounds(
     nodes = _START_NODES if M.undiscounted else _FEW_NODES
     while not search.finished and search.nodes < nodes and time.monotonic() <= until:
         search.run_one()
-    above = superharmonic(M, informed, fine=True)
+    above = superharmonic(M, informed)
     states, first = np.unique(M.behind, return_index=True)
     ways = _ways_to_go_on(P, states, search)
     if above is None or not ways or not informed.alive.all():
         # with gamma = 1, a state from which nothing surely ends has no value to bound it by
         best = None if search.best is None else Policy.from_actions(P, search.best)
         lower = -math.inf if best is None else _surely_worth(evaluate(P, best))
-        upper = upper_bound(M, informed, fine=True)
+        upper = upper_bound(M, informed)
         endless = M.undiscounted and _can_go_on(M)
         why = "policies that may never end" if endless else "no bound that floats certify"
         how = f"{many}, and {why}: best memoryless policy found, and full information"
@@ -325,7 +325,7 @@ def _bounds(
     policy = _follow_vectors(P, bounds, ways)
     # vectors leave room for the largest number of the task, and full information and the policy
     # itself only for those that they meet
-    lower, upper = gap.lower, min(gap.upper, upper_bound(M, informed, fine=True))
+    lower, upper = gap.lower, min(gap.upper, upper_bound(M, informed))
     if upper - lower > aim and _followed_nodes(policy) * len(states) <= _FOLLOWED:
         lower = max(lower, _surely_worth(policy.evaluate()))
     return HistoryOptimum(

@@ -16,8 +16,7 @@ infinite.
 
 Float optima carry a certificate, a vector u >= T u, which bounds every policy that has a value. It
 is v + w with w the optimum of the process that pays the residuals, and the room for rounding that
-checking it takes. For gamma < 1, v + max(Tv - v) / (1 - gamma) is found at once, and is good enough
-where residuals differ little from state to state.
+checking it takes. Where that fails and gamma < 1, it is v + max(Tv - v) / (1 - gamma).
 
 Rounding is accounted for entry by entry: q(s,a) is known to a few units in the last place of |R| +
 gamma sum p |v|, so a penalty of 10^9 blurs only the states that pay it or lead to it, and neither
@@ -43,7 +42,7 @@ from workbench.core.fields import FLOATS, Field
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
 from workbench.core.walk_kernels import reachable, strong_components
-from workbench.optima.mdp_kernels import improve_policy, reached_by, solve_leaving, surely_ending
+from workbench.optima.mdp_kernels import reached_by, solve_leaving, surely_ending
 
 STRICT = 1e-13
 """A float gain counts as one above this share of the numbers that it is the difference of."""
@@ -53,13 +52,6 @@ _ROOM = 4
 
 _DENSE = 50_000
 """Up to this many entries the transitions are kept as a dense array, whose solves start at once."""
-
-_COMPILED = 50
-"""Up to this many states a step of policy iteration is one compiled call."""
-
-_ROUGH = 1e-11
-"""A certificate that loses more than this share of the value at the start is found state by
-state."""
 
 _MOST_ITERATIONS = 1_000
 
@@ -389,7 +381,8 @@ def optimal(M: MDP, allowed: Mask | None = None, first: Actions | None = None) -
     tried = set()
     for _ in range(_MOST_ITERATIONS):
         tried.add(policy.tobytes())
-        v, better = _evaluated_and_improved(M, policy, alive, allowed)
+        solution = M.evaluate(policy, alive)
+        v, better = solution.x, _improved(M, solution, policy, alive, allowed)
         if better is None or better.tobytes() in tried:  # only rounding errors lead back
             value = (M.start * v).sum()
             return Optimum(float(value) if M.field is FLOATS else value, v, policy, alive, allowed)
@@ -424,21 +417,6 @@ def _ends(M: MDP, policy: Actions, alive: Mask) -> bool:
     only[np.arange(len(policy)), policy] = alive
     inside, _, _ = surely_ending(M.row_ptr, M.successors, M.ends, only)
     return bool(inside[alive].all())
-
-
-def _evaluated_and_improved(
-    M: MDP, policy: Actions, alive: Mask, allowed: Mask
-) -> tuple[NDArray[Any], Actions | None]:
-    """v of a policy, and a better policy if there is one."""
-    if M.dense is not None and len(policy) <= _COMPILED:
-        v, better = np.empty(len(policy)), np.empty_like(policy)
-        changed, solved = improve_policy(
-            M.dense, M.leave, M.R, M.sizes, M.gamma, alive, allowed, policy, STRICT, v, better
-        )
-        if solved:
-            return v, better if changed else None
-    solution = M.evaluate(policy, alive)
-    return solution.x, _improved(M, solution, policy, alive, allowed)
 
 
 def _improved(
@@ -478,26 +456,19 @@ def _improved(
 # ---------------------------------------------------------------------- certificates
 
 
-def superharmonic(
-    M: MDP, found: Optimum, slack: float = 0.0, fine: bool = False
-) -> NDArray[np.float64] | None:
+def superharmonic(M: MDP, found: Optimum, slack: float = 0.0) -> NDArray[np.float64] | None:
     """A vector u >= T u over the allowed actions, near v: no allowed policy is worth more. None if
-    none was found, as where values are unbounded.
-
-    Parameters
-    ----------
-    slack : how much too small the rewards of M may be.
-    fine : find it state by state, be it that a number added to all of v is not much, too.
-    """
-    return _certificate(M, found, slack, +1, fine) if np.isfinite(found.value) else None
+    none was found, as where values are unbounded. `slack` is how much too small the rewards of M
+    may be."""
+    return _certificate(M, found, slack, +1) if np.isfinite(found.value) else None
 
 
-def upper_bound(M: MDP, found: Optimum, slack: float = 0.0, fine: bool = False) -> float:
+def upper_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
     """A certified upper bound on the value of all allowed policies. It is infinite if none could be
-    certified. `fine` as in `superharmonic`."""
+    certified."""
     if not np.isfinite(float(found.value)):
         return float(found.value)
-    u = superharmonic(M, found, slack, fine)
+    u = superharmonic(M, found, slack)
     return np.inf if u is None else float(M.start @ u) + _rounding_at_start(M, u)
 
 
@@ -506,7 +477,7 @@ def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
     certified."""
     only = np.zeros(M.shape, dtype=bool)
     only[np.arange(M.shape[0]), found.policy] = True
-    u = _certificate(M, replace(found, allowed=only & found.allowed), slack, -1, False)
+    u = _certificate(M, replace(found, allowed=only & found.allowed), slack, -1)
     return -np.inf if u is None else float(M.start @ u) - _rounding_at_start(M, u)
 
 
@@ -520,7 +491,7 @@ def is_strict(M: MDP, found: Optimum) -> bool:
     others[way] = False
     if (M.q(found.v) >= found.v[:, None])[others].any():  # as good already, whatever the bounds say
         return False
-    u = superharmonic(M, found, fine=True)
+    u = superharmonic(M, found)
     if u is None:
         return False
     low = 3 * found.v - 2 * u
@@ -559,9 +530,7 @@ def _rounding_at_start(M: MDP, u: NDArray[np.float64]) -> float:
     return relative_rounding(len(M.starts)) * float(M.start @ np.abs(u))
 
 
-def _certificate(
-    M: MDP, found: Optimum, slack: float, sign: int, fine: bool
-) -> NDArray[np.float64] | None:
+def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.float64] | None:
     """Certify u >= T u (sign 1) or u <= T u (sign -1), rounding included. T ranges over the actions
     that `found.allowed` leaves."""
     v, rough = found.v, None
@@ -571,8 +540,6 @@ def _certificate(
         step = np.where(found.allowed, missed + error, -np.inf)
         off = max(0.0, float(step.max(initial=0.0))) / (1 - M.gamma) * (1 + 1e-9)
         rough = np.asarray(v + sign * off) if math.isfinite(off) else None
-        if not fine and off <= _ROUGH * float(M.start @ np.abs(v)):
-            return rough
     step = np.where(found.allowed, missed + _ROOM * round_up(M, v) + slack, -np.inf)
     everyone = np.arange(len(v))
     # what is paid on the way of the policy found is never negative, nor what it adds up to

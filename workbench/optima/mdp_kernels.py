@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-defs=False
-"""Compiled kernels for MDPs: reachability, sure termination, and policy iteration on few states."""
+"""Compiled kernels for MDPs: reachability, sure termination, and small linear systems."""
 
 from __future__ import annotations
 
@@ -109,54 +109,3 @@ def solve_leaving(P, leave, b, start, v, d):
         v[k] /= whole[k]
         d[k] /= whole[k]
     return True
-
-
-@compile_kernel
-def improve_policy(dense, leave, R, sizes, gamma, alive, allowed, policy, strict, v, better):
-    """Evaluate a policy into `v`, and write its strict improvement into `better`. Returns whether
-    any action changed, and whether floats found the values."""
-    n, nA = R.shape
-    step, away, b = np.zeros((n, n)), np.ones(n), np.zeros(n)
-    for i in range(n):
-        if alive[i]:
-            b[i], away[i] = R[i, policy[i]], leave[i, policy[i]]
-            for j in range(n):
-                step[i, j] = gamma * dense[i, policy[i], j]
-    if not solve_leaving(step, away, b, np.zeros(n), v, np.empty(n)):
-        return False, False
-    gain, missed, size = np.zeros(n), np.zeros(n), np.zeros(n)
-    largest = worst = 0.0
-    for i in range(n):
-        better[i] = policy[i]
-        if not alive[i]:
-            continue
-        top = own = 0.0
-        first = True
-        for a in range(nA):
-            if allowed[i, a] or a == policy[i]:
-                q = 0.0
-                for j in range(n):
-                    q += dense[i, a, j] * v[j]
-                q = R[i, a] + gamma * q
-                if a == policy[i]:
-                    own = q
-                if allowed[i, a] and (first or q > top):
-                    top, better[i], first = q, a, False
-        gain[i], missed[i] = top - own, abs(own - v[i])
-        for a in (policy[i], better[i]):
-            here = 0.0
-            for j in range(n):
-                here += dense[i, a, j] * abs(v[j])
-            size[i] = max(size[i], sizes[i, a] + gamma * here)
-        largest = max(largest, missed[i])
-        if size[i] > 0.0:
-            worst = max(worst, missed[i] / size[i])
-    changed = False
-    for i in range(n):
-        # as policy iteration in `mdp` has it
-        off = min(largest, worst * size[i]) if gamma == 1.0 else missed[i]
-        if alive[i] and gain[i] > strict * size[i] + 4.0 * off:
-            changed = True
-        else:
-            better[i] = policy[i]
-    return changed, True

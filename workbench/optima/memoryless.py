@@ -83,7 +83,7 @@ def deterministic_optimum(
     help_ = Help(criterion, until)
     ended = _run(search, limits, began, help_)
     if ended and not search.nodes and informed.optimum is not None:  # nothing else is known
-        search.lower_cap(criterion.upper_bound(informed.optimum, fine=True))
+        search.lower_cap(criterion.upper_bound(informed.optimum))
     if search.best is None and (ended or criterion.always_defined):  # before the first was found
         for a in range(len(P.A)):
             search.offer(np.full(len(P.O), a, dtype=np.int64), climb=False)

@@ -40,7 +40,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes, require_time
 from workbench.optima.branch_and_bound import Informed, ReturnCriterion
 from workbench.optima.controller import follow_beliefs, follow_memoryless
-from workbench.optima.follow import Followed
+from workbench.optima.follow import Followed, sort_changes
 from workbench.optima.history import HistoryLimits, belief_process
 from workbench.optima.mdp import (
     MDP,
@@ -133,29 +133,7 @@ class AverageCriterion(ReturnCriterion):
         size = _size_on_the_way(self.M, choice[self.M.seen], self._gain(choice))
         return explained_gap(self.M, size, 1.0)
 
-    def climb(
-        self, options: list[NDArray[np.int64]], choice: Actions, value: float, until: float
-    ) -> Actions:
-        while (better := self._neighbour(options, choice, value, until)) is not None:
-            choice, value = better
-        return choice
-
-    def _neighbour(
-        self, options: list[NDArray[np.int64]], choice: Actions, value: float, until: float
-    ) -> tuple[Actions, float] | None:
-        """The first better policy among those that differ in one row, the most promising first."""
-        room = self.explained(choice, self.follow(choice))
-        for o, a in self._promising(options, choice, room):
-            if time.monotonic() > until:
-                return None
-            changed = choice.copy()
-            changed[o] = a
-            worth = self.follow(changed).value
-            if worth > value + room:
-                return changed, worth
-        return None
-
-    def _promising(
+    def promising(
         self, options: list[NDArray[np.int64]], choice: Actions, room: float
     ) -> list[tuple[int, int]]:
         """Changes by falling first-order gain: sum over the states of o of share times q(s,a)."""
@@ -163,13 +141,7 @@ class AverageCriterion(ReturnCriterion):
         gain = np.zeros((len(options), M.shape[1]))
         q = M.q(found.bias) - (found.gain + found.bias)[:, None]
         np.add.at(gain, M.seen, found.share[:, None] * q)
-        rows = [
-            (gain[o, a], o, int(a))
-            for o in np.unique(M.seen[found.share > 0]).tolist()
-            for a in options[o]
-            if a != choice[o] and gain[o, a] > room
-        ]
-        return [(o, a) for _, o, a in sorted(rows, reverse=True)]
+        return sort_changes(gain, options, choice, np.unique(M.seen[found.share > 0]), room)
 
     def optimum(self, allowed: Mask, warm: Actions | None, exact: bool = False) -> Optimum:
         M = self.Mx if exact else self.M
@@ -180,7 +152,7 @@ class AverageCriterion(ReturnCriterion):
         allowed = np.ones(self.M.shape, dtype=bool) if allowed is None else allowed
         return Optimum(found.bound, np.zeros(n), found.policy, np.ones(n, dtype=bool), allowed)
 
-    def upper_bound(self, found: Optimum, fine: bool = False) -> float:
+    def upper_bound(self, found: Optimum) -> float:
         return float(found.value)
 
     def is_strict(self, found: Optimum) -> bool:
