@@ -38,6 +38,9 @@ def improve_command(
     budget: Annotated[
         int, typer.Option(parser=whole, help="The most iterates for each memory.")
     ] = 20_000,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.01, help="The time limit for each memory.")
+    ] = None,
     criterion: Annotated[
         str, typer.Option(help="What a policy is worth: return or average (reward per step).")
     ] = "return",
@@ -68,8 +71,9 @@ def improve_command(
             E = augment(P, m)
             best = best_cell(E, criterion)
             run = run_loop(
-                E, None, steps, ties=ties, weights=weights, budget=budget, criterion=criterion
-            )
+                E, None, steps, ties=ties, weights=weights, budget=budget, criterion=criterion,
+                max_seconds=seconds,
+            )  # fmt: skip
             rows[name] = run.sheet(best)
     title = f"Oracle loop on {P.name} from the uniform policy"
     print_sheet(Sheet.join(title, Column("memory"), rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -43,11 +44,18 @@ _MOST_NAMED = 3
 """Of more actions that tie at a limit only so many are named."""
 
 
+class _TimeOver(Exception):
+    """No iterate is begun after the time limit."""
+
+
 class LoopRun:
     """The iterates so far, and the search for an end."""
 
-    def __init__(self, loop: GreedyLoop, constant: bool, budget: int, least: int, waiting: Waiting):
-        self.P, self.loop = loop.P, loop
+    def __init__(
+        self, loop: GreedyLoop, constant: bool, budget: int, least: int, waiting: Waiting,
+        until: float,
+    ):  # fmt: skip
+        self.P, self.loop, self.until = loop.P, loop, until
         self.constant, self.budget, self.least, self.waiting = constant, budget, least, waiting
         self.values: list[NDArray[Any]] = []
         self.marks: list[NDArray[np.uint64]] = []
@@ -61,7 +69,8 @@ class LoopRun:
         return self.loop.n
 
     def collect(self) -> dict[str, Any]:
-        """How it ended, as the fields of `Improvement` that depend on it."""
+        """How it ended, as the fields of `Improvement` that depend on it. No iterate is begun once
+        the clock reads `until`."""
         window = min(WINDOW, max(1, self.budget // 2))
         look_for_cycles, chunk = FIRST_LOOK_FOR_CYCLES, 16
         try:
@@ -89,6 +98,8 @@ class LoopRun:
             if not self.values:
                 raise
             return self._last("interrupted", "", WINDOW)
+        except _TimeOver:
+            return self._last("budget", "The time was over.", WINDOW)
         except UNANSWERED as error:
             if not self.values:
                 raise
@@ -96,6 +107,8 @@ class LoopRun:
 
     def _advance(self, count: int) -> float:
         """Make some iterates, and return the seconds that it took."""
+        if self.values and time.monotonic() > self.until:
+            raise _TimeOver
         began, before = self.waiting.seconds, self.loop.state
         try:
             values, marks = self.loop.advance(count, self._small_enough(), _SMALL_ENOUGH)

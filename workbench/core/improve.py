@@ -45,6 +45,7 @@ from workbench.core.oracle_loop import GreedyLoop, Schedule
 from workbench.core.policy import TIES, Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
+from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
 from workbench.tables.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.text import brief, did_you_mean, shown
@@ -239,6 +240,7 @@ def improve(
     budget: int = BUDGET,
     least: int = 1,
     criterion: str = "return",
+    max_seconds: float | None = None,
 ) -> Improvement:
     """Run the oracle loop until it is seen where it goes.
 
@@ -260,6 +262,8 @@ def improve(
     criterion : "return", or "average": q(o, a) are differential values, weighted by long-run shares
         of time, and values are average rewards. A task that ends begins anew; a policy whose
         average depends on where it starts is refused (`Multichain`).
+    max_seconds : no iterate is begun after so long, and the run ends in "budget". At least one is
+        made.
 
     >>> P = POMDP.from_functions(
     ...     name="one step",
@@ -287,7 +291,8 @@ def improve(
         )
     loop = start_loop(P, pi, step, ties, weights, exact, criterion)
     with Waiting(f"oracle loop on {P.name}") as waiting:
-        run = LoopRun(loop, not callable(step), budget, min(least, budget), waiting)
+        until = deadline(max_seconds)
+        run = LoopRun(loop, not callable(step), budget, min(least, budget), waiting, until)
         how = run.collect()
     return Improvement(
         P=P,

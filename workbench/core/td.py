@@ -57,6 +57,7 @@ from workbench.core.chain import field_of
 from workbench.core.double_kernels import UNIT
 from workbench.core.errors import (
     NotExact,
+    TooLarge,
     WorkbenchError,
     WrongType,
 )
@@ -72,6 +73,9 @@ from workbench.text import escape_html
 _LAYERS, _MOST_DENSE = 8, 1_000
 """An n-step target with more layers of states than the first is a power of the chain, found by
 squaring, if it has at most the second many states."""
+
+_MOST_DIGITS = 1.5e8
+"""Binary digits of exact numbers, times the cube of the states: a few seconds a product."""
 
 Array = NDArray[Any]
 
@@ -170,7 +174,7 @@ def _power(met: Bootstrap, n: int) -> tuple[Entries, Array, NDArray[np.float64]]
     # what is over stays over, so that the end of an episode is seen in the power as well
     for i in [*np.flatnonzero(~met.D.alive), *range(nS, width)]:
         whole[i, i] = field.one(1)
-    whole = np.linalg.matrix_power(whole, n)
+    whole = _raised(whole, n) if field.is_exact else np.linalg.matrix_power(whole, n)
     whole[:nS][~met.D.alive] = field.one(0)
     rows, columns = np.nonzero(np.asarray(whole[:nS, :nS] != 0, dtype=bool))
     block = Entries(rows, columns, whole[rows, columns])
@@ -178,6 +182,24 @@ def _power(met: Bootstrap, n: int) -> tuple[Entries, Array, NDArray[np.float64]]
         return block, whole[:nS, nS], np.zeros(nS)
     side = np.stack([whole[:nS, nS], np.zeros(nS), whole[:nS, nS + 1]])
     return block, side, whole[:nS, nS + 2]
+
+
+def _raised(matrix: Array, n: int) -> Array:
+    """A power of a matrix of exact numbers, refused where they grow too long."""
+    power = None
+    while True:
+        if n % 2:
+            power = matrix if power is None else power @ matrix
+        if not (n := n // 2):
+            assert power is not None
+            return power
+        matrix = matrix @ matrix
+        bits = max((int(x.q).bit_length() for x in matrix.flat if hasattr(x, "q")), default=0)
+        if bits * len(matrix) ** 3 > _MOST_DIGITS:
+            raise TooLarge(
+                f"exact values of so many steps have numbers of more than {bits:,} binary digits: "
+                "take a smaller n, or exact=False, whose result has an error bound"
+            )
 
 
 def td_target(n: Any, lam: Any) -> TDTarget:
