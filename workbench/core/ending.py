@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from fractions import Fraction
 from typing import Any
@@ -53,7 +54,7 @@ class LoopRun:
 
     def __init__(
         self, loop: GreedyLoop, constant: bool, budget: int, least: int, waiting: Waiting,
-        until: float,
+        until: float = math.inf,
     ):  # fmt: skip
         self.P, self.loop, self.until = loop.P, loop, until
         self.constant, self.budget, self.least, self.waiting = constant, budget, least, waiting
