@@ -132,6 +132,8 @@ def lower_potential(c):
         (lambda c: c["fixed"].append([[0, 0, 0, 0], True, "1"]), "is no fixed point"),
         (lambda c: c["fixed"].append([[0, 0], True, "1"]), "is not an action for each of 4 rows"),
         (lambda c: c.__setitem__("epsilon", "9/10"), "may be"),
+        (lambda c: first_round(c, "out")["out"][0].__setitem__(1, 16), "number from 0 to 15"),
+        (lambda c: first_round(c, "out")["out"][0].__setitem__(0, 4), "number from 0 to 3"),
     ],
 )  # fmt: skip
 def test_spoiled_certificates_are_caught(good, how, message):

@@ -20,14 +20,17 @@ from workbench.checker.critical_claims import (
     _plus,
     _quotient,
     _range,
+    _require_root,
     _scaled,
     _terms_range,
     _times,
 )
 from workbench.checker.expressions import read_polynomial
 from workbench.checker.fixed_point_claims import check_fixed_point
+from workbench.checker.loop_claims import bound_of_states
 from workbench.checker.polynomials import at, determinant, eliminated, keeps_sign, times
 from workbench.checker.positivity import is_positive_on_box
+from workbench.checker.reader import read_fraction, read_task
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.improvement.batch import sequence_task
@@ -72,6 +75,55 @@ def test_a_determinant_of_intervals_holds_that_of_their_ends():
             + a[0][2] * (a[1][0] * a[2][1] - a[1][1] * a[2][0])
         )
         assert low <= exact <= high
+
+
+def test_a_wide_box_around_a_root_is_seen_to_hold_it_and_one_beside_it_is_not():
+    """The root 1/2 of x^2 - 1/4, and 2/3, 1/2 of a pair whose equations are mixed."""
+    f = [read_polynomial("x**2 - 1/4")]
+    J = [[read_polynomial("2*x")]]
+
+    def held(low, high, F=f, J=J, names=("x",)):
+        boxes = [(low, high)] * len(names)
+        box = dict(zip(names, boxes, strict=True))
+        H = [[_terms_range(g, box) for g in row] for row in J]
+        try:
+            _require_root(F, J, H, list(names), tuple(boxes))
+        except Spoiled:
+            return False
+        return True
+
+    assert held(F(1, 4), F(3, 4))
+    assert held(F(2, 5), F(13, 20))
+    assert not held(F(11, 20), F(3, 4))
+    assert not held(F(1, 20), F(3, 4))
+    two = [read_polynomial("x + y - 7/6 + (x - 2/3)**2"), read_polynomial("x - y - 1/6")]
+    slopes = [["1 + 2*x - 4/3", "1"], ["1", "-1"]]
+    J = [[read_polynomial(text) for text in row] for row in slopes]
+    assert held(F(2, 5), F(4, 5), two, J, ("x", "y"))
+    assert not held(F(7, 10), F(4, 5), two, J, ("x", "y"))
+
+
+def test_numbers_of_any_length_are_read_digit_by_digit():
+    for digits in (3_999, 4_000, 4_001, 9_000):
+        assert read_fraction("7" + "0" * (digits - 2) + "3") == 7 * 10 ** (digits - 1) + 3
+
+
+@pytest.mark.parametrize(("stays", "holds"), [(F(0), True), (F(1, 2), True), (F(1), False)])
+def test_a_negative_bound_without_discount_needs_a_task_that_ends_whatever_is_done(stays, holds):
+    """From s `go` ends and pays -1; `wait` stays there with this chance and pays nothing."""
+    model = {
+        "name": "waiting", "actions": ["go", "wait"], "mu": [["s", "1"]], "gamma": "1",
+        "terminal": ["end"], "omega": [["s", [["o", "1"]]], ["end", [["o", "1"]]]],
+        "p": [
+            ["s", "go", [["end", "-1", "1"]]],
+            ["s", "wait", [["s", "0", str(stays)], ["end", "-1", str(1 - stays)]]],
+        ],
+    }  # fmt: skip
+    if holds:
+        assert bound_of_states([["s", "-1"]], read_task(model)) == -1
+    else:
+        with pytest.raises(Spoiled, match="surely ends"):
+            bound_of_states([["s", "-1"]], read_task(model))
 
 
 def test_iterates_are_those_of_the_greedy_policy_and_of_no_other():
