@@ -16,7 +16,7 @@ from strategies import policies, pomdps
 
 from pomdps import gravity
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.core import linear
+from workbench.core import linear, solvers
 from workbench.core.errors import NotSolved
 
 UNIT = F(1, 2**53)
@@ -80,7 +80,7 @@ def test_errors_stay_below_their_bounds_however_slowly_a_task_ends(P, digits, ro
 @given(
     pomdps(),
     st.sampled_from([0, 3, 6]),
-    st.sampled_from([linear._Factored, linear._Krylov]),
+    st.sampled_from([solvers.Factored, solvers.Krylov]),
     st.data(),
 )
 def test_bounds_of_large_chains_hold_too(P, digits, solver, data):
@@ -198,7 +198,7 @@ def test_visits_of_a_sharp_policy_are_right_however_rare(share):
     pomdps(),
     st.sampled_from([{"n": 1}, {"n": 3}, {"n": 30}, {"lam": F(1, 3)}, {"lam": 1}]),
     st.sampled_from([0, 3]),
-    st.sampled_from([linear._Elimination, linear._Factored, linear._Krylov]),
+    st.sampled_from([solvers.Elimination, solvers.Factored, solvers.Krylov]),
     st.data(),
 )
 def test_fixed_points_of_td_stay_within_their_bounds(P, how, digits, solver, data):
@@ -445,7 +445,7 @@ def test_bounds_of_visits_know_no_number_of_states_at_which_methods_change(one):
         found = evaluate(P, uniform(P), weights="discounted")
         return float(found.visits_error.raw.max())
 
-    small, large = worst(linear.ELIMINATED - 10), worst(linear.ELIMINATED + 10)
+    small, large = worst(solvers.ELIMINATED - 10), worst(solvers.ELIMINATED + 10)
     assert large < 10 * small
 
 

@@ -16,7 +16,7 @@ from strategies import families, policies, pomdps
 from pomdps import gravity, recall, recall4
 from workbench import POMDP, Policy, augment, evaluate, random_pomdp, simulate, td_values, uniform
 from workbench.agents.simulate import discounted_return
-from workbench.core import linear
+from workbench.core import linear, solvers
 from workbench.core.errors import (
     NeverEnds,
     NotExact,
@@ -386,7 +386,7 @@ def test_a_solver_that_misses_is_replaced_and_never_believed(monkeypatch):
     pi = Policy.random(E, 3)
     right = evaluate(E, pi).value
     monkeypatch.setattr(linear, "FACTORED", 0)
-    monkeypatch.setattr(linear._Krylov, "__call__", lambda self, y, accuracy=0: 0.5 * y)
+    monkeypatch.setattr(solvers.Krylov, "__call__", lambda self, y, accuracy=0: 0.5 * y)
     fallen_back = evaluate(E, pi)
     assert fallen_back.method.startswith("v: direct, ")
     assert fallen_back.value == pytest.approx(right, abs=1e-12)

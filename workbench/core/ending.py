@@ -17,8 +17,8 @@ from workbench.core.exact_value import exact_value
 from workbench.core.fields import FLOATS
 from workbench.core.greedy_choice import Actions
 from workbench.core.numbers import Number, number
-from workbench.core.oracle_kernels import period_of
 from workbench.core.oracle_loop import UNANSWERED, Glance, GreedyLoop
+from workbench.core.period_kernels import period_of
 from workbench.core.policy import Policy
 from workbench.progress import Waiting
 

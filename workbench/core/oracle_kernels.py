@@ -1,11 +1,8 @@
 # mypy: disallow-untyped-defs=False
 """Compiled oracle loops for tasks in which no state comes back, many at a time.
 
-The loops of a batch share the task but for its rewards `R[b]`; a single run is a batch of one. The
-states that are not terminal come in topological order, so that visits flow forward and values back:
-
-    d(s) = mu(s) + carry sum d(s') pi(a|o) p(s|s',a)    q(s,a) = R(s,a) + gamma sum p(s'|s,a) v(s')
-    v(s) = sum_a pi(a|o) q(s,a)                         q(o,a) w(o) = sum_s d(s) omega(o|s) q(s,a)
+The loops of a batch share the task but for its rewards `R[b]`; a single run is a batch of one.
+`horizon_kernels` evaluates their policies, `segment_kernels` looks ahead.
 
 Actions are in the order in which ties are broken: the first maximum is greedy.
 
@@ -13,11 +10,6 @@ Rounding. Visits are sums of products of numbers >= 0, so each is right to a sma
 values are right to a small share of the largest return. So q(o,a) w(o) is off by at most
 error w(o), and `error` grows with n because pi is rounded at every step. Actions closer than that
 are *open*.
-
-The rest of the segment x pi + (1-x) tau. With T levels of states q(o,a) w(o) is a polynomial in x
-of degree T - 1. Its values at T nodes give its Bernstein coefficients (`matrix`); if those of
-q(o,tau) - q(o,a) are nowhere negative, tau stays greedy. For a large T the matrix is the identity:
-then the nodes are all that is looked at.
 """
 
 from __future__ import annotations
@@ -28,7 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.horizon_kernels import Floats, Places, evaluate_here
 from workbench.core.kernels import compile_kernel, inline_kernel, lean_kernel
+from workbench.core.segment_kernels import look_along
 
 FEWEST_VISITS = 1e-250
 """Rows with a smaller weight count as unvisited: products of numbers so small may underflow."""
@@ -36,64 +30,6 @@ FEWEST_VISITS = 1e-250
 MADE, OPEN, SETTLED, FIXED = range(4)
 """Why a loop stopped: all its iterates are made; nothing was made, since greedy is known already;
 greedy has not changed for long; its greedy policy stays greedy for ever."""
-
-_CLIPS = 3
-"""Times that the place where a polynomial turns negative is narrowed down."""
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
-
-
-class LoopTables(NamedTuple):
-    """A task without rewards.
-
-    Attributes
-    ----------
-    mu, entry_ptr, entry_o, entry_prob : the start, and omega(o|s) in compressed rows.
-    reward_row, column : R(s, a) is `R[reward_row[s], column[a]]`: equal rows and columns are kept
-        once, since what is written in a last step, for instance, changes no reward.
-    inner, row_ptr, successor, prob : `inner[s]`, the place of s among the states that lead on, or
-        -1, and the rows (s, a) of these, without outcomes that end.
-    is_plain : whether nothing but the policy is left to chance: each state has one observation and
-        each of these rows one outcome. It takes half the time.
-    gamma, carry : the discount of values and that of visits.
-    nodes, matrix : where the segment to the greedy policy is looked at, 0 first, and the Bernstein
-        coefficients from the values there.
-    """
-
-    mu: Floats
-    entry_ptr: Places
-    entry_o: Places
-    entry_prob: Floats
-    reward_row: Places
-    column: Places
-    inner: Places
-    row_ptr: Places
-    successor: Places
-    prob: Floats
-    is_plain: bool
-    gamma: float
-    carry: float
-    nodes: Floats
-    matrix: Floats
-
-
-class LoopWork(NamedTuple):
-    """Work arrays of the oracle loop. They hold d, v, q(o, a) times weight, the weight of o,
-    pi(column|o), the rewards' part of q, and q(s, .) of one state. Then come a policy, q and weight
-    at all nodes, and the coefficients of one polynomial."""
-
-    d: Floats
-    v: Floats
-    q: Floats
-    weight: Floats
-    marginal: Floats
-    paid: Floats
-    own: Floats
-    there: Floats
-    q_node: Floats
-    weight_node: Floats
-    part: Floats
 
 
 class Loops(NamedTuple):
@@ -158,94 +94,6 @@ def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats, listed
         rho=pi.copy(),
         listed=np.zeros((count, listed), dtype=np.uint64),
     )
-
-
-@lean_kernel
-def evaluate_policy(tables, R, pi, work):
-    """Compute the value of pi. The rest is written to `work`."""
-    return evaluate_here(tables, R, pi, work)
-
-
-@inline_kernel
-def evaluate_here(tables, R, pi, work):
-    """The same, compiled into its caller."""
-    entry_ptr, entry_o, entry_prob = tables.entry_ptr, tables.entry_o, tables.entry_prob
-    inner, row_ptr, successor, prob = tables.inner, tables.row_ptr, tables.successor, tables.prob
-    d, v, q, weight, own = work.d, work.v, work.q, work.weight, work.own
-    marginal, paid, column = work.marginal, work.paid, tables.column
-    rows, nA, nC, n = pi.shape[0], pi.shape[1], R.shape[1], len(d)
-    for o in range(rows):
-        weight[o] = 0.0
-        for c in range(nC):
-            marginal[o, c] = 0.0
-            paid[o, c] = 0.0
-        for a in range(nA):
-            q[o, a] = 0.0
-            # Unsigned index: numba then skips its test for negative indices.
-            marginal[o, np.uint64(column[a])] += pi[o, a]
-    for s in range(n):
-        d[s] = tables.mu[s]
-    value = 0.0
-    if tables.is_plain:
-        for s in range(n):
-            o, visits, i = np.uint64(entry_o[s]), d[s], inner[s]
-            weight[o] += visits
-            if i >= 0:
-                flow = tables.carry * visits
-                for a in range(nA):
-                    d[np.uint64(successor[i * nA + a])] += flow * pi[o, a]
-        for s in range(n - 1, -1, -1):
-            o, visits, i, row = (
-                np.uint64(entry_o[s]),
-                d[s],
-                inner[s],
-                np.uint64(tables.reward_row[s]),
-            )
-            worth = 0.0
-            for c in range(nC):
-                worth += marginal[o, c] * R[row, c]
-                paid[o, c] += visits * R[row, c]
-            if i >= 0:
-                for a in range(nA):
-                    x = tables.gamma * v[np.uint64(successor[i * nA + a])]
-                    worth += pi[o, a] * x
-                    q[o, a] += visits * x
-            v[s] = worth
-            value += tables.mu[s] * worth
-    else:
-        for s in range(n):
-            for e in range(entry_ptr[s], entry_ptr[s + 1]):
-                o, share, i = np.uint64(entry_o[e]), d[s] * entry_prob[e], inner[s]
-                weight[o] += share
-                if i >= 0:
-                    for a in range(nA):
-                        x = tables.carry * share * pi[o, a]
-                        for k in range(row_ptr[i * nA + a], row_ptr[i * nA + a + 1]):
-                            d[np.uint64(successor[k])] += x * prob[k]
-        # Backwards, every successor has its value before it is asked for.
-        for s in range(n - 1, -1, -1):
-            i, row, worth = inner[s], np.uint64(tables.reward_row[s]), 0.0
-            for a in range(nA):
-                own[a] = 0.0
-                if i >= 0:
-                    for k in range(row_ptr[i * nA + a], row_ptr[i * nA + a + 1]):
-                        own[a] += tables.gamma * prob[k] * v[np.uint64(successor[k])]
-            for e in range(entry_ptr[s], entry_ptr[s + 1]):
-                o, share, total = np.uint64(entry_o[e]), d[s] * entry_prob[e], 0.0
-                for c in range(nC):
-                    total += marginal[o, c] * R[row, c]
-                    paid[o, c] += share * R[row, c]
-                if i >= 0:
-                    for a in range(nA):
-                        total += pi[o, a] * own[a]
-                        q[o, a] += share * own[a]
-                worth += entry_prob[e] * total
-            v[s] = worth
-            value += tables.mu[s] * worth
-    for o in range(rows):
-        for a in range(nA):
-            q[o, a] += paid[o, np.uint64(column[a])]
-    return value
 
 
 @inline_kernel
@@ -440,72 +288,6 @@ def widen_span(mark, greedy, rho, listed, alike, same):
             rho[o, greedy[o]] += share
 
 
-@inline_kernel
-def look_along(tables, R, pi, goal, error, alike, work, leaves, is_known):
-    """Whether `goal` stays greedy on x pi + (1-x) goal for 0 < x <= 1. Only rows with a goal count.
-    It also returns whether the bounds say so everywhere, and an x above which it holds.
-
-    `leaves[o]` marks rows that may leave, and rows without a goal, which stay as they are, if they
-    are seen at the end. A difference within its bound counts as zero, without doubt if it is zero.
-    With `is_known`, `work` holds what pi is like.
-    """
-    nodes, matrix, q, weight = tables.nodes, tables.matrix, work.q_node, work.weight_node
-    (rows, nA), last, stays, sure, leave = pi.shape, len(nodes) - 1, True, True, 0.0
-    for j in range(last, -1, -1):
-        if j < last or not is_known:
-            for o in range(rows):
-                for a in range(nA):
-                    work.there[o, a] = pi[o, a] * (nodes[j] if goal[o] >= 0 else 1.0)
-                if goal[o] >= 0:
-                    work.there[o, goal[o]] += 1.0 - nodes[j]
-            evaluate_here(tables, R, work.there, work)
-        for o in range(rows):
-            weight[j, o] = work.weight[o]
-            for a in range(nA):
-                q[j, o, a] = work.q[o, a]
-    for o in range(rows):
-        best, leaves[o] = goal[o], goal[o] < 0 and weight[0, o] > 0.0
-        stays = stays and leaves[o] == 0
-        if best < 0:
-            continue
-        for a in range(nA):
-            if alike[o, a] == alike[o, best]:
-                continue
-            is_left = False
-            for i in range(last + 1):
-                ahead, bound = 0.0, 0.0
-                for j in range(last + 1):
-                    ahead += matrix[i, j] * (q[j, o, best] - q[j, o, a])
-                    bound += abs(matrix[i, j]) * 2.0 * error * weight[j, o]
-                work.part[i] = ahead - bound
-                is_left = is_left or ahead < -bound
-                sure = sure and (ahead == 0.0 or abs(ahead) > bound)
-            if is_left:
-                leaves[o], stays = 1, False
-                if is_known:
-                    leave = max(leave, last_negative(nodes, work.part))
-    return stays, sure, leave
-
-
-@inline_kernel
-def last_negative(nodes, part):
-    """An x above which the polynomial with Bernstein coefficients `part` is positive."""
-    last, x = len(part) - 1, 1.0
-    for _ in range(_CLIPS):
-        # it lies above each line through its last coefficient and another one
-        cut = 0.0
-        for i in range(last):
-            if part[i] < 0.0:
-                share = 1.0 if part[last] <= 0.0 else part[i] / (part[i] - part[last])
-                cut = max(cut, nodes[i] + (1.0 - nodes[i]) * share)
-        x *= cut
-        # the coefficients on [0, cut], by de Casteljau
-        for i in range(1, last + 1):
-            for j in range(last, i - 1, -1):
-                part[j] = (1.0 - cut) * part[j - 1] + cut * part[j]
-    return x
-
-
 @lean_kernel
 def choose_many(tables, R, loops, error, alike, work, values):
     """Find the greedy actions of each loop of a batch at its policy, and the value of that."""
@@ -521,63 +303,3 @@ def choose_many(tables, R, loops, error, alike, work, values):
             loops.found[b],
             loops.open[b],
         )
-
-
-@lean_kernel
-def look_ahead(tables, R, pi, goal, error, alike, work, leaves, sure):
-    """Call `look_along` for each loop of a batch. It writes `leaves[b, o]`, and to `sure[b]`
-    whether that is certain."""
-    for b in range(len(R)):
-        _, sure[b], _ = look_along(
-            tables, R[b], pi[b], goal[b], error[b], alike, work, leaves[b], False
-        )
-
-
-@compile_kernel
-def smallest_period(marks, fail):
-    """The smallest p with marks[i] == marks[i + p] throughout (Knuth-Morris-Pratt failure
-    function). `fail` is room for one number more than there are marks."""
-    n = len(marks)
-    fail[0] = fail[1] = 0
-    k = 0
-    for i in range(1, n):
-        while k > 0 and marks[i] != marks[k]:
-            k = fail[k]
-        if marks[i] == marks[k]:
-            k += 1
-        fail[i + 1] = k
-    return n - fail[n]
-
-
-@compile_kernel
-def period_of(marks, settle, fail):
-    """The period of the greedy policy, once earlier policies no longer count in pi. It is 0 if
-    there is none.
-
-    `settle` steps leave next to nothing of a policy. The end is looked at in two lengths: a short
-    one, which is cheap and enough for short periods, and half of all iterates.
-    """
-    n = len(marks)
-    for length in (max(16, 2 * settle), n // 2):
-        if settle < length <= n:
-            period = smallest_period(marks[n - length :], fail)
-            if 1 < period <= min(length - settle, length // 2):
-                return period
-    return 0
-
-
-@compile_kernel
-def find_periods(marks, settle, fail, periods):
-    """`period_of` for each loop of a batch."""
-    for b in range(len(marks)):
-        periods[b] = period_of(marks[b], settle, fail)
-
-
-@compile_kernel
-def levels(indptr, indices, order):
-    """The length of the longest path to each node, the nodes being given in topological order."""
-    level = np.zeros(len(order), dtype=np.int64)
-    for node in order:
-        for k in range(indptr[node], indptr[node + 1]):
-            level[indices[k]] = max(level[indices[k]], level[node] + 1)
-    return level

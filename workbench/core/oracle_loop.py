@@ -29,10 +29,12 @@ from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.greedy_choice import Actions, Chooser
 from workbench.core.horizon import GRID, Unrolled, bernstein_at_nodes, has_finite_horizon, unroll
+from workbench.core.horizon_kernels import evaluate_policy
 from workbench.core.numbers import Number, Numbers, read_decimal
 from workbench.core.oracle import Look, Mask, Oracle, WarmOracle
 from workbench.core.policy import Policy, tie_order
 from workbench.core.pomdp import POMDP
+from workbench.core.segment_kernels import look_ahead
 
 UNANSWERED = (NeverEnds, NotSolved, NotWeighted, Multichain)
 """What an oracle says about policies that have no q-values."""
@@ -189,7 +191,7 @@ class GreedyLoop:
         """Evaluate a policy, columns in the order of ties, whose numbers were rounded so often."""
         if self.task is not None:
             work = self._room
-            value = kernels.evaluate_policy(self.task.tables, self.task.R, pi, work)
+            value = evaluate_policy(self.task.tables, self.task.R, pi, work)
             seen = work.weight > kernels.FEWEST_VISITS
             weight = np.where(seen, work.weight, np.nan)
             error = np.where(seen, self._error, 0.0)
@@ -280,7 +282,7 @@ class GreedyLoop:
         """The same by Bernstein coefficients: q(o,a) times weight is a polynomial in x."""
         assert self.task is not None
         leaves, sure = np.zeros((1, len(goal)), dtype=np.uint8), np.empty(1, dtype=bool)
-        kernels.look_ahead(
+        look_ahead(
             self.task.tables, self.task.R[None], self.pi[None], goal[None],
             np.array([self._error]), self.chooser.same, self._room, leaves, sure,
         )  # fmt: skip

@@ -41,12 +41,15 @@ from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.families import Family
 from workbench.core.greedy_choice import ROUNDING, same_actions
 from workbench.core.horizon import UNIT, Unrolled, unroll
+from workbench.core.horizon_kernels import evaluate_policy
 from workbench.core.improve import BUDGET, improve
 from workbench.core.memory import Memory
 from workbench.core.numbers import Number
 from workbench.core.oracle_loop import exact_step
+from workbench.core.period_kernels import find_periods
 from workbench.core.policy import TIES, Policy, tie_order, uniform
 from workbench.core.pomdp import POMDP
+from workbench.core.segment_kernels import look_ahead
 from workbench.executors.executor import make_executor
 from workbench.improvement.climb_kernels import climb_many
 from workbench.progress import Waiting
@@ -223,7 +226,7 @@ def _alike_at_start(task: Unrolled, rows: int) -> NDArray[np.int64]:
     pays = np.random.default_rng(0).integers(0, 1 << 30, int(task.R.max(initial=0)) + 1)
     pays[0] = 0  # what is no reward
     R = pays[task.R.astype(np.int64)].astype(np.float64)
-    kernels.evaluate_policy(task.tables, R, np.ones((rows, columns)), work)
+    evaluate_policy(task.tables, R, np.ones((rows, columns)), work)
     return np.unique(work.q, return_inverse=True)[1].reshape(work.q.shape)
 
 
@@ -447,7 +450,7 @@ class _Batch:
                 self._note_values(_BUDGET, values, np.hstack([last, values]))
                 return
             periods = np.zeros(len(self.active), dtype=np.int64)
-            kernels.find_periods(self.marks, settle, np.empty(n + 1, dtype=np.int64), periods)
+            find_periods(self.marks, settle, np.empty(n + 1, dtype=np.int64), periods)
             periods[n + periods > self.budget] = 0
             self._go_round(periods)
             # looks grow rarer as the run grows longer, so that they stay a share of it
@@ -487,7 +490,7 @@ class _Batch:
                 break
             leaves = np.zeros((len(left), goal.shape[1]), dtype=np.uint8)
             sure, error = np.empty(len(left), dtype=bool), loops.error + n * loops.growth
-            kernels.look_ahead(
+            look_ahead(
                 task.tables, self.R[left], loops.pi[left], goal[left], error[left],
                 self.shape.alike, self.work, leaves, sure,
             )  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
+from workbench.core.horizon_kernels import evaluate_policy
 from workbench.core.kernels import compile_kernel
-from workbench.core.oracle_kernels import evaluate_policy
 
 _STILL = 1e-11
 """An ascent ends where a step adds less than this share of the value."""
