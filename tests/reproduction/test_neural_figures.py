@@ -475,8 +475,8 @@ def test_what_networks_write_is_told_in_words():
     two = replace(two, writes=0.3, ages=(0.0, 0.0, 0.25), stored={"no object": 1.0})
     (line,) = writing_lines({"none": [replace(one, writes=0.0)], "O3": [one, two], "LSTM": []})
     assert line == (
-        "O3 changes its memory at 20% of its steps (at ages 1, 2 to 3, 4 to 7, ...: 50%, 25%, "
-        "25%); it stores red door open (50%), no object (50%)"
+        "With O3 the memory changes in 20% of all time steps (in time steps 1, 2 to 3, 4 to 7, ... "
+        "of an episode: 50%, 25%, 25%). Stored most: red door open (50%), no object (50%)."
     )
 
 

@@ -347,7 +347,7 @@ def _show_figure(
         for name, seeds, got, solved, values, ends in table_rows(figure, cells)
     )
     notes = (
-        f"Up to {len(figure.seeds)} seeds of {figure.steps:,} steps. The best reward per {unit} "
+        f"Up to {len(figure.seeds)} seeds of {figure.steps:,} time steps. The best reward per {unit} "
         f"is {figure.optimum:.3f}; at random it is {AT_RANDOM[figure.task]:.3f}"
         f"{_lines_text(lines)}.",
     )

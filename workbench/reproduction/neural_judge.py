@@ -421,9 +421,11 @@ def writing_lines(cells: Mapping[str, Sequence[NeuralCell]]) -> list[str]:
                 stored[what] = stored.get(what, 0.0) + share_of / len(known)
         most = sorted(stored, key=lambda what: -stored[what])[:4]
         lines.append(
-            f"{name} changes its memory at {np.mean([cell.writes for cell in known]):.0%} of its "
-            f"steps (at ages 1, 2 to 3, 4 to 7, ...: {', '.join(by_age)}); it stores "
+            f"With {name} the memory changes in {np.mean([cell.writes for cell in known]):.0%} of "
+            f"all time steps (in time steps 1, 2 to 3, 4 to 7, ... of an episode: "
+            f"{', '.join(by_age)}). Stored most: "
             + ", ".join(f"{what} ({stored[what]:.0%})" for what in most)
+            + "."
         )
     return lines
 
