@@ -347,8 +347,8 @@ def _show_figure(
         for name, seeds, got, solved, values, ends in table_rows(figure, cells)
     )
     notes = (
-        f"Up to {len(figure.seeds)} seeds of {figure.steps:,} time steps. The best reward per {unit} "
-        f"is {figure.optimum:.3f}; at random it is {AT_RANDOM[figure.task]:.3f}"
+        f"Up to {len(figure.seeds)} seeds of {figure.steps:,} time steps. The best reward per "
+        f"{unit} is {figure.optimum:.3f}; at random it is {AT_RANDOM[figure.task]:.3f}"
         f"{_lines_text(lines)}.",
     )
     print_sheet(Sheet(f"{figure.place}: {figure.title}", columns, rows, "", notes))
