@@ -83,7 +83,7 @@ def pages(P: POMDP, word: str) -> dict[str, str]:
         "td": td_values(E, pi)._repr_html_(),
         "vector": Vector(evaluate(E, pi).v.raw, E.S, title=word)._repr_html_(),
         "find": find._repr_html_(),
-        "gallery": gallery_page([GalleryEntry(word, find, record)], word),
+        "gallery": gallery_page([GalleryEntry(word, find, record)]),
         "explorer": explorer_page([ExplorerEntry("id", P, word, word)], [[Fraction(0)] * 2] * 2),
         "stepper": widgets.episode_stepper(P, "OA1").text.value,
         "loop": widgets.oracle_explorer(P, "OA", 1).text.value,

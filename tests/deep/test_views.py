@@ -9,6 +9,7 @@ from strategies import families, pomdps
 from pomdps import gravity, hallway_cookie, hallway_keys, recall4
 from workbench import POMDP, Memory, Policy, augment, evaluate
 from workbench.core.errors import TooLarge, WrongType
+from workbench.deep import closed_loop
 from workbench.deep.closed_loop import close_loop
 from workbench.deep.features import features_of
 from workbench.deep.pair import MemoryPair, join, pair_of, views_of
@@ -71,6 +72,7 @@ def test_a_policy_in_a_closed_loop_is_worth_what_it_is_worth_in_the_product(P, m
         assert pi[o, action] == 1
 
 
-def test_a_policy_that_gets_too_far_is_refused():
+def test_a_policy_that_gets_too_far_is_refused(monkeypatch):
+    monkeypatch.setattr(closed_loop, "MOST_REACHED", 50)
     with pytest.raises(TooLarge, match="gets to more than 50 places"):
-        close_loop(MemoryPair(hallway_cookie(), "K6"), lambda views: views[:, 0] % 4, most=50)
+        close_loop(MemoryPair(hallway_cookie(), "K6"), lambda views: views[:, 0] % 4)

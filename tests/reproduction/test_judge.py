@@ -285,7 +285,7 @@ def test_the_numbers_behind_the_findings():
     values = np.array([[0, 1, 0, 1, 0], [1, 1, 1, 1, 0]], dtype=float)
     assert switches(values).tolist() == [100.0, 25.0]
     assert unsteadiness(np.array([[9.0, 9.0, 1.0, 3.0]])).tolist() == [1.0]
-    late = Run.from_rewards([[0.1, 0.2, 0.25]], every=10, steps=25).late(share=0.67)
+    late = Run.from_rewards([[0.0] * 18 + [0.2, 0.25]], every=10, steps=195).late()
     assert late.tolist() == [3.0]  # two blocks, of 10 and of 5 steps
 
 

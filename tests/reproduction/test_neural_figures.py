@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from pomdps import hallway_cookie, hallway_keys
 from pomdps.task import TASKS
@@ -26,7 +27,7 @@ from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.core.fields import FLOATS
 from workbench.core.learners import OptionError
 from workbench.deep.closed_loop import close_loop
-from workbench.deep.settings import LIMITS
+from workbench.deep.settings import FADES, LIMITS
 from workbench.memories import attach, parse_memory
 from workbench.optima.embedding import smaller_families
 from workbench.optima.history import belief_process
@@ -59,7 +60,6 @@ from workbench.reproduction.neural_judge import (
     SENTENCES,
     Standing,
     differing_pairs,
-    earned_at_random,
     judge_neural,
     on_all_runs,
     table_rows,
@@ -77,6 +77,22 @@ from workbench.reproduction.neural_settings import (
 )
 from workbench.reproduction.statistics import holm
 from workbench.sufficiency.product_search import WriteSearch
+
+
+def earned_at_random(P, task):
+    """The exact reward of uniformly random actions in episodes cut off at the task's limit. It is
+    per episode, or per 100 time steps in the hallway."""
+    nA, n, limit, fade = len(P.A), len(P.S), LIMITS[task], FADES.get(task, 0.0)
+    prob, rows = P.p.prob.floats / nA, P.p.row_ptr[::nA]
+    back = csr_array((prob, P.p.s_next, rows), shape=(n, n)).T.tocsr()
+    gained = csr_array((prob * P.p.r.floats, P.p.s_next, rows), shape=(n, n)).sum(axis=1)
+    alive = ~P.terminal.mask
+    at, total = P.mu.prob.floats, 0.0
+    for t in range(1, limit + 1):
+        at = np.where(alive, at, 0.0)
+        total += (1 - fade * t / limit) * float(at @ np.asarray(gained).ravel())
+        at = back @ at
+    return total if not task.startswith("hallway") else 100 * total / limit
 
 
 def cell_of(figure, memory, seed, final, area=None):

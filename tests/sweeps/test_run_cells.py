@@ -60,7 +60,7 @@ def test_an_experiment_gives_the_same_numbers_as_the_learner_itself(tmp_path):
             assert np.array_equal(found.per_100, run.per_100)
             assert np.array_equal(found.ends, run.ends)
             assert np.array_equal(found.measured, run.values(gamma=1))
-            assert np.allclose(found.late(0.5), run.late(0.5))
+            assert np.allclose(found.late(), run.late())
 
 
 def test_the_oracle_loop_is_kept_with_its_end(tmp_path):

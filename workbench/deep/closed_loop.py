@@ -185,22 +185,21 @@ def _ended_at(chain: POMDP, ends: NDArray[np.bool_]) -> POMDP:
     return replace(chain, p=rows, terminal=terminal)
 
 
-def close_loop(pair: MemoryPair, choose: ViewChoice, most: int = MOST_REACHED) -> ClosedLoop:
+def close_loop(pair: MemoryPair, choose: ViewChoice) -> ClosedLoop:
     """Follow a policy to every place that it gets to.
 
     Parameters
     ----------
     choose : the joint action at each of some views.
-    most : refuse to follow it to more places than this.
     """
-    return _Walk(pair, choose, most).result()
+    return _Walk(pair, choose).result()
 
 
 class _Walk:
     """A breadth-first walk. A place is a state s and a view."""
 
-    def __init__(self, pair: MemoryPair, choose: ViewChoice, most: int):
-        self.pair, self.choose, self.most = pair, choose, most
+    def __init__(self, pair: MemoryPair, choose: ViewChoice):
+        self.pair, self.choose = pair, choose
         self.numbers: dict[bytes, int] = {}
         self.places: list[NDArray[np.int32]] = []
         self.chosen: list[NDArray[np.int64]] = []
@@ -244,9 +243,9 @@ class _Walk:
             if number == len(self.places):
                 self.places.append(row.copy())
                 self.fresh.append(self.places[-1])
-                if number >= self.most:
+                if number >= MOST_REACHED:
                     raise TooLarge(
-                        f"the policy on {self.pair.name} gets to more than {self.most:,} places "
+                        f"the policy on {self.pair.name} gets to more than {MOST_REACHED:,} places "
                         "(s, m, o); simulate it instead"
                     )
             found[i] = number

@@ -25,6 +25,10 @@ _NEAR = 4
 this many steps."""
 
 
+_BUDGET = 5_000
+"""Iterates of a loop, enough for a hundredth of the way to be gone at each."""
+
+
 @dataclass(frozen=True, eq=False)
 class Basin:
     """A Kuhn-Tucker point, or None for limits near none, and the share of starts that led there."""
@@ -42,7 +46,6 @@ def find_basins(
     starts: int = 100,
     seed: int = 0,
     step: float = 0.01,
-    budget: int = 5_000,
 ) -> tuple[Basin, ...]:
     """The share of random starts from which the oracle loop goes to each critical point. The
     largest comes first, and points without any are left out.
@@ -51,12 +54,12 @@ def find_basins(
     ----------
     points : what `critical_points(P)` returned.
     starts, seed : policies drawn, and from what.
-    step, budget : of the oracle loop.
+    step : of the oracle loop.
     """
     if not isinstance(points, CriticalPoints):
         raise WrongType(f"find_basins needs the result of critical_points, not {points!r}")
     starts, seed = whole_number("starts", starts), whole_number("seed", seed, 0)
-    step, budget = positive_number("step", step), whole_number("budget", budget)
+    step = positive_number("step", step)
     if step > 1:
         raise WorkbenchError(f"a step lies in (0, 1], not {step}")
     P = points.P
@@ -65,7 +68,7 @@ def find_basins(
     counts: dict[int | None, int] = {}
     for _ in range(starts):
         start = Policy(P, rng.dirichlet(np.ones(len(P.A)), len(P.O)))
-        run = improve(P, start, step=step, budget=budget, weights=weights)
+        run = improve(P, start, step=step, budget=_BUDGET, weights=weights)
         place = _nearest(points, run.pi.prob.floats, _NEAR * step)
         counts[place] = counts.get(place, 0) + 1
     return tuple(

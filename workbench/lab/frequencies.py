@@ -116,9 +116,7 @@ def small_tables(most: int, actions: int, length: int) -> NDArray[np.float64]:
     return flat.reshape(len(flat), *(actions,) * length).astype(float)
 
 
-def how_common(
-    rewards: NDArray[np.float64], memories: Iterable[str], step: float = 0.02, ties: str = "last"
-) -> dict[str, Share]:
+def how_common(rewards: NDArray[np.float64], memories: Iterable[str]) -> dict[str, Share]:
     """The share of tables on which the loop is stuck, by memory.
 
     >>> how_common(small_tables(2, 2, 2), ["B1", "OA1"])
@@ -126,7 +124,7 @@ def how_common(
     """
     shares = {}
     for memory in memories:
-        found = _ended(rewards, memory, step, ties)
+        found = _ended(rewards, memory)
         hits = int((found.stuck & ~found.unsure).sum())
         shares[memory] = Share(hits, len(rewards), unsure=int(found.unsure.sum()))
     return shares
@@ -141,9 +139,7 @@ def worse_with_more(smaller: BatchResult, larger: BatchResult) -> NDArray[np.boo
     return np.asarray(settled & (larger.value < smaller.value))
 
 
-def stuck_with_all(
-    rewards: NDArray[np.float64], memories: Sequence[str], step: float = 0.02, ties: str = "last"
-) -> NDArray[Any]:
+def stuck_with_all(rewards: NDArray[np.float64], memories: Sequence[str]) -> NDArray[Any]:
     """The places of the tables on which the loop is stuck with every one of the memories.
 
     One memory after the other, each on the tables that are left: put the memory that is rarely
@@ -151,11 +147,11 @@ def stuck_with_all(
     """
     left = np.arange(len(rewards))
     for memory in memories:
-        left = left[_ended(rewards[left], memory, step, ties).stuck] if len(left) else left
+        left = left[_ended(rewards[left], memory).stuck] if len(left) else left
     return left
 
 
-def _ended(rewards: NDArray[np.float64], memory: str, step: float, ties: str) -> BatchResult:
+def _ended(rewards: NDArray[np.float64], memory: str) -> BatchResult:
     """Where the loops end, in floats. The few runs that floats cannot decide are not repeated: over
     so many tables they would take most of the time."""
-    return stuck(rewards, memory, step, ties, settle=False)
+    return stuck(rewards, memory, settle=False)

@@ -13,6 +13,8 @@ from workbench.lab.svg import diagram
 from workbench.output import write_whole
 from workbench.text import counted, escape_html
 
+_TITLE = "Gallery of counterexamples"
+
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto;
   padding: 0 1rem; color: #1f2937; }
@@ -31,7 +33,7 @@ pre { overflow-x: auto; background: #f3f4f6; padding: .5rem; font-size: .8rem; }
 """
 
 
-def gallery_page(entries: list[GalleryEntry], title: str = "Gallery of counterexamples") -> str:
+def gallery_page(entries: list[GalleryEntry]) -> str:
     """The page."""
     contents = "".join(
         f"<li><a href='#{_id(e)}'>{escape_html(e.name)}</a>: "
@@ -42,9 +44,9 @@ def gallery_page(entries: list[GalleryEntry], title: str = "Gallery of counterex
     many = f"{counted(len(entries), 'task')}, each verified in exact arithmetic."
     return (
         "<!DOCTYPE html><html lang='en'><head><meta "
-        f"charset='utf-8'><title>{escape_html(title)}</title>"
+        f"charset='utf-8'><title>{_TITLE}</title>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<style>{_STYLE}</style></head><body><h1>{escape_html(title)}</h1>"
+        f"<style>{_STYLE}</style></head><body><h1>{_TITLE}</h1>"
         f"<p>{many}</p><ol>{contents}</ol>{body}</body></html>\n"
     )
 

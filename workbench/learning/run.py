@@ -231,19 +231,18 @@ class Run(Showing, Drawn):
         figures."""
         return 100 * self.rewards / np.diff(self.ends, prepend=0)
 
-    def early(self, share: float = 0.1) -> NDArray[np.float64]:
-        """`early[seed]`: the average reward per 100 steps over the first `share` of the blocks."""
-        return self._average(slice(0, self._blocks(share)))
+    def early(self) -> NDArray[np.float64]:
+        """`early[seed]`: the average reward per 100 steps over the first tenth of the blocks."""
+        return self._average(slice(0, self._tenth))
 
-    def late(self, share: float = 0.1) -> NDArray[np.float64]:
-        """`late[seed]`: the average reward per 100 steps over the last `share` of the blocks."""
-        return self._average(slice(-self._blocks(share), None))
+    def late(self) -> NDArray[np.float64]:
+        """`late[seed]`: the average reward per 100 steps over the last tenth of the blocks."""
+        return self._average(slice(-self._tenth, None))
 
-    def _blocks(self, share: float) -> int:
-        """How many blocks make up a share of the run, at least one."""
-        if not 0 < share <= 1:
-            raise WorkbenchError(f"share must lie in (0, 1], not {share}")
-        return max(1, round(share * self.rewards.shape[1]))
+    @property
+    def _tenth(self) -> int:
+        """A tenth of the blocks, at least one."""
+        return max(1, round(0.1 * self.rewards.shape[1]))
 
     def _average(self, blocks: slice) -> NDArray[np.float64]:
         return (
@@ -390,19 +389,19 @@ class Run(Showing, Drawn):
             measured=tables.get("value"),
         )
 
-    def to_frame(self, values: bool = False, gamma: Number | None = None) -> pd.DataFrame:
+    def to_frame(self, values: bool = False) -> pd.DataFrame:
         """One row for each seed and block.
 
         Parameters
         ----------
-        values : add the exact value of the greedy policy at the end of each block, under `gamma` if
-            given; what was measured before is there in any case.
+        values : add the exact value of the greedy policy at the end of each block; what was
+            measured before is there in any case.
         """
         pd = need("pandas", "frames")
 
         columns = {**self.columns(), "per_100": self.per_100.ravel()}
         if values:
-            columns["value"] = self.values(gamma).ravel()
+            columns["value"] = self.values().ravel()
         columns["block"] = np.tile(np.arange(self.rewards.shape[1]), len(self.seeds))
         first = ("seed", "block", "step", "reward", "per_100", "episodes", "value")
         return pd.DataFrame({name: columns[name] for name in first if name in columns})

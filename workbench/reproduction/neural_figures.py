@@ -52,8 +52,7 @@ AT_RANDOM: dict[str, float] = {
     "memory_s7": 0.228573,
     "red_blue_doors": 0.039558,
 }
-"""What uniformly random actions earn with the limits (`earned_at_random`), per 100 steps or per
-episode."""
+"""What uniformly random actions earn with the limits, per 100 steps or per episode."""
 
 BEST_VALUES: dict[str, dict[str, float]] = {
     "hallway_cookie": {"best by history": 1.911209},

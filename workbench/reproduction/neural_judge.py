@@ -19,8 +19,6 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.core.pomdp import POMDP
-from workbench.deep.settings import FADES, LIMITS
 from workbench.reproduction.neural_cells import NeuralCell
 from workbench.reproduction.neural_figures import (
     AT_RANDOM,
@@ -351,24 +349,6 @@ def judge_neural(
             verdict = f"not learned with {tried} settings"
         verdicts.append(NeuralVerdict(sentence, verdict, budget))
     return verdicts
-
-
-def earned_at_random(P: POMDP, task: str) -> float:
-    """The exact reward of uniformly random actions in episodes cut off at the task's limit. It is
-    per episode, or per 100 time steps in the hallway."""
-    from scipy.sparse import csr_array
-
-    nA, n, limit, fade = len(P.A), len(P.S), LIMITS[task], FADES.get(task, 0.0)
-    prob, rows = P.p.prob.floats / nA, P.p.row_ptr[::nA]
-    back = csr_array((prob, P.p.s_next, rows), shape=(n, n)).T.tocsr()
-    gained = csr_array((prob * P.p.r.floats, P.p.s_next, rows), shape=(n, n)).sum(axis=1)
-    alive = ~P.terminal.mask
-    at, total = P.mu.prob.floats, 0.0
-    for t in range(1, limit + 1):
-        at = np.where(alive, at, 0.0)
-        total += (1 - fade * t / limit) * float(at @ np.asarray(gained).ravel())
-        at = back @ at
-    return total if not task.startswith("hallway") else 100 * total / limit
 
 
 def solved_share(cells: Sequence[NeuralCell], figure: NeuralFigure) -> Estimate:

@@ -74,7 +74,7 @@ class Cell:
             "every": self.every,
         }
 
-    def content(self, tables: str, source: Path = _SOURCE) -> dict[str, Any]:
+    def content(self, tables: str) -> dict[str, Any]:
         """All that the numbers of the cell depend on, as JSON values.
 
         Parameters
@@ -84,7 +84,7 @@ class Cell:
         return {
             **self.settings(),
             "tables": tables,
-            "code": code_version(self.method, self.measure, source),
+            "code": code_version(self.method, self.measure),
         }
 
 

@@ -138,8 +138,9 @@ class Products:
     """A cache of the augmented POMDPs used last. Each is built once, also if several threads ask
     for it at the same time."""
 
-    def __init__(self, kept: int = 3):
-        self.kept = kept
+    kept = 3
+
+    def __init__(self) -> None:
         self.guard = threading.Lock()
         self.built: OrderedDict[tuple[str, str, bool], _Product] = OrderedDict()
 
