@@ -114,7 +114,7 @@ def test_what_is_no_pomdp_or_not_its_policy_is_refused():
 
 
 @needs_storm
-@given(pomdps(), families(1), st.data())
+@given(pomdps(some_actions=True), families(1), st.data())
 @settings(max_examples=25)
 def test_storm_finds_the_same_value_in_rationals(P, family, data):
     E = augment(P, family)
@@ -123,7 +123,7 @@ def test_storm_finds_the_same_value_in_rationals(P, family, data):
 
 
 @needs_storm
-@given(pomdps(), st.integers(0, 1000))
+@given(pomdps(some_actions=True), st.integers(0, 1000))
 @settings(max_examples=15)
 def test_storm_finds_the_same_value_in_floats(P, seed):
     assume(any(P.R))

@@ -1,8 +1,7 @@
 """Models of the verification tools, listed state by state, as POMDPs: UMB, DRN, PRISM, JANI.
 
-    choice      an action. States that show one observation must offer the same actions; what is not
-                offered at an observation does there what the first action offered does, so that
-                every policy is worth what it is worth in the file
+    choice      an action. States that show one observation must offer the same actions: they are
+                those that the observation allows
     terminal    a state that no choice leaves and that pays nothing
     reward      what the state, the choice and the branch pay, added up
     labels      each state is a word with `labels`, which `with_goal` and the writers know
@@ -14,7 +13,7 @@ The formats know no discount: gamma is 1 unless it is given.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from workbench.core.errors import ModelError, UnknownLabel, WorkbenchError
 from workbench.core.numbers import Number
@@ -108,9 +107,9 @@ def to_pomdp(model: Listed, reward: str | None = None, gamma: Number = 1) -> POM
         return str(s) if entry.observation is None else entry.observation
 
     def p(s: Label, a: Label) -> dict[tuple[Label, Number], Number]:
-        entry, actions = entries[place[s]], offered[seen(s)]
+        entry = entries[place[s]]
         own = _names([choice.action for choice in entry.choices])
-        choice = entry.choices[own.index(a if a in actions else actions[0])]
+        choice = entry.choices[own.index(a)]
         found: dict[tuple[Label, Number], Number] = {}
         for j, x, rewards in choice.branches:
             r = entry.rewards.get(paid, 0) + choice.rewards.get(paid, 0) + rewards.get(paid, 0)
@@ -118,8 +117,7 @@ def to_pomdp(model: Listed, reward: str | None = None, gamma: Number = 1) -> POM
             found[key] = found.get(key, 0) + x
         return found
 
-    lacking = sum(len(actions) < len(A) for actions in offered.values())
-    P = POMDP.from_functions(
+    return POMDP.from_functions(
         name=model.name,
         A=A,
         p=p,
@@ -127,14 +125,8 @@ def to_pomdp(model: Listed, reward: str | None = None, gamma: Number = 1) -> POM
         mu=mu,
         gamma=gamma,
         terminal=lambda s: ended[place[s]],
+        allowed=lambda o: offered.get(o, A),
     )
-    if lacking:
-        what = (
-            f"At {counted(lacking, 'observation')} of {len(offered):,} not every action is "
-            "offered; there the others do what the first one offered does."
-        )
-        P = replace(P, note=what)
-    return P
 
 
 def _reward_model(model: Listed, reward: str | None) -> str:

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sympy
 
 from workbench.core.augment import augment
@@ -70,7 +71,6 @@ def export_drn(P: POMDP, policy: Policy | None = None) -> str:
 
     See also: `load_drn`, `to_umb`, `storm_value`, `save_pomdp`, `save_controller`.
     """
-    P.require_all_actions("export_drn")
     if policy is None:
         P = P if P.omega.is_deterministic else augment(P, "none")
     else:
@@ -181,9 +181,12 @@ def listed_states(
         if P.terminal.mask[s]:
             yield ended, labels, [("end", 0, {s: 1})]
             continue
-        choices = [(names[a], *_outcomes(P, s, a, done)) for a in range(len(P.A))]
+        row_ptr = P.p.row_ptr[s * len(P.A) : (s + 1) * len(P.A) + 1]
+        there = np.flatnonzero(np.diff(row_ptr)).tolist()  # the actions that are allowed
+        choices = [(names[a], *_outcomes(P, s, a, done)) for a in there]
         if policy is not None:
-            choices = [_mixed(choices, _acts(P, policy, s))]
+            acts = _acts(P, policy, s)
+            choices = [_mixed(choices, [acts[a] for a in there])]
         yield int(P.omega.o[P.omega.row_ptr[s]]), labels, choices
     if discounted:
         yield ended, ["done"], [("end", 0, {done: 1})]

@@ -66,7 +66,6 @@ def to_umb(P: POMDP, path: str | Path) -> None:
 
     See also: `from_umb`, `export_drn`, `save_pomdp`.
     """
-    P.require_all_actions("to_umb")
     umbi = need("umbi", "umb")
     if P.symbols:
         raise WorkbenchError(

@@ -36,6 +36,9 @@ def to_gymnasium(P: POMDP, render_mode: str | None = None) -> POMDPEnv:
     P : for instance `augment(gravity(), "OA1")`.
     render_mode : "ansi" for a line of text per step from `render()`.
 
+    Where P allows some actions only, `info["action_mask"]` says which, as in Gymnasium's own
+    environments.
+
     >>> P = POMDP.from_functions(
     ...     name="guess",
     ...     A=["heads", "tails"],
@@ -68,7 +71,6 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
             raise WrongType(f"to_gymnasium needs a POMDP, not {P!r}")
         if render_mode not in (None, "ansi"):
             raise WorkbenchError(f"render_mode must be None or 'ansi', not {render_mode!r}")
-        P.require_all_actions("to_gymnasium")
         self.P = P
         self.render_mode = render_mode
         self.observation_space = gymnasium.spaces.Discrete(len(P.O))
@@ -89,6 +91,8 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
         self._start = _upto(model.mu.prob.floats[support]), support.tolist()
         self._terminal = model.terminal.mask.tolist()
         self._count = len(P.A)
+        # the type that `action_space.sample(mask)` asks for
+        self._may = None if P.allowed is None else P.allowed.astype(np.int8)
         # Caches that are functions: they are not part of what an explorer takes for the state.
         self._row = cache(partial(_row_of, model.p))
         self._label = cache(P.O.__getitem__)
@@ -130,6 +134,12 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
             )
         number = s * self._count + a
         row = self._row(number)
+        if not row.s_next:
+            o = self.P.O[self._o[s]]
+            raise WorkbenchError(
+                f"{self.P.name} does not allow {self.P.A.text(self.P.A[a])} at "
+                f"o={self.P.O.text(o)}; info['action_mask'] says what it does"
+            )
         k = bisect_right(row.upto, self.np_random.random())
         self._s = s = row.s_next[k]
         r = row.r[k]
@@ -140,7 +150,8 @@ class POMDPEnv(gymnasium.Env):  # type: ignore[name-defined]
 
     def _seen(self, s: int) -> tuple[int, dict[str, Any]]:
         o = self._o[s]
-        return o, {"o": self._label(o)}
+        info = {"o": self._label(o)}
+        return o, info if self._may is None else info | {"action_mask": self._may[o].copy()}
 
     def render(self) -> str | None:
         if self.render_mode is None or self._s is None:
@@ -171,5 +182,5 @@ def _row_of(p: Transitions, number: int) -> _Row:
 
 def _upto(prob: NDArray[np.float64]) -> list[float]:
     upto = np.cumsum(prob)
-    upto[-1] = 1.0  # rounding may leave a last sliver
+    upto[-1:] = 1.0  # rounding may leave a last sliver
     return upto.tolist()

@@ -70,6 +70,7 @@ def from_gymnasium(
     name: str | None = None,
     progress: bool = True,
     rollouts: int = 1_000,
+    mask: str | None = None,
 ) -> POMDP:
     """Explore a finite Gymnasium environment into an exact POMDP.
 
@@ -97,6 +98,9 @@ def from_gymnasium(
     progress : show the number of states after two seconds.
     rollouts : how many steps of the environment to compare the model with; what the model calls
         impossible, or improbable, is refused with `Disagreement`.
+    mask : the entry of `info` that says which actions may be taken, such as "action_mask". It has
+        to be a function of what is observed. A method of that name, as Taxi has, is asked for it
+        state by state, which is much faster.
 
     >>> lake = from_gymnasium("FrozenLake-v1", gamma=1)
     >>> lake
@@ -126,7 +130,7 @@ def from_gymnasium(
                 )
 
         def found_by(walk: type[_Walk], source: Any, how: str) -> POMDP:
-            found = walk(source, list(offered.values()), max_states, tell)
+            found = walk(source, list(offered.values()), max_states, tell, mask)
             found.begin(given)
             found.walk()
             note = how
@@ -140,6 +144,8 @@ def from_gymnasium(
             return found.model(name, list(offered), gamma, note)
 
         law = law_of(subject.env) if is_plain else None
+        if mask is not None and not callable(getattr(subject.env.unwrapped, mask, None)):
+            law = None  # masks are known where the environment is run
         if law is not None:
             try:
                 P = found_by(_Reading, law, "read from its own table")
@@ -235,11 +241,18 @@ class _Walk:
     nodes, seen : the states and what is observed in each.
     mu : the probability of each start.
     rows : for (node, action), the probability of each (next node, reward).
+    may : for each node, which actions may be taken; empty where all may be.
     """
 
     def __init__(
-        self, source: Any, actions: list[Any], max_states: int, tell: Callable[[str], None]
+        self,
+        source: Any,
+        actions: list[Any],
+        max_states: int,
+        tell: Callable[[str], None],
+        mask: str | None = None,
     ):
+        self.mask, self.may = mask, dict[int, tuple[bool, ...]]()
         self.source, self.actions, self.max_states, self.tell = source, actions, max_states, tell
         self.places: dict[Node, int] = {}
         self.nodes: list[Node] = []
@@ -280,6 +293,30 @@ class _Walk:
         over, state, _ = self.nodes[place]
         return f"{'the end ' if over else ''}{show(state)}"
 
+    def _let(self, place: int, given: Any) -> None:
+        """Note which actions a mask lets through in a state."""
+        try:
+            may = tuple(bool(given[int(a)]) for a in self.actions)
+        except (TypeError, ValueError, IndexError):
+            raise ModelError(
+                f"{self.mask} has to hold a number for each action of a Discrete space, not "
+                f"{given!r}"
+            ) from None
+        if self.may.setdefault(place, may) != may:
+            raise Disagreement(
+                f"{self.mask} of {self._name(place)} differs from time to time: the state is more "
+                "than was looked at"
+            )
+
+    def told(self, place: int | None, info: Any) -> None:
+        """Read the mask of a state where the environment tells of one."""
+        if self.mask is None or place is None or self.nodes[place][0]:
+            return
+        if not isinstance(info, Mapping) or self.mask not in info:
+            known = ", ".join(map(repr, info)) if isinstance(info, Mapping) and info else "nothing"
+            raise ModelError(f"the environment's info holds {known}, and no {self.mask!r}")
+        self._let(place, info[self.mask])
+
     def _agreed(self, place: int | None, seen: Hashable) -> int | None:
         """The place, if the model shows there what was seen."""
         if place is not None and self.seen[place] != seen:
@@ -306,6 +343,9 @@ class _Walk:
         ends = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
         s_next = np.array([i for i, _, _ in outcomes], dtype=np.int32)
         o = np.array([O.index(label) for label in observations], dtype=np.int32)
+        allowed = np.ones((len(O), len(A)), dtype=bool)
+        for i, may in self.may.items():
+            allowed[o[i]] &= may
         return POMDP(
             name=name,
             S=S,
@@ -326,6 +366,7 @@ class _Walk:
             mu=Distribution(S, Numbers.of([self.mu.get(i, 0) for i in range(len(S))])),
             terminal=StateSet(S, np.array([over for over, _, _ in self.nodes])),
             note=note,
+            allowed=allowed,
         )
 
 
@@ -345,7 +386,11 @@ class _Reading(_Walk):
     def walk(self) -> None:
         while self.waiting:
             place, state = self.waiting.popleft()
+            if self.mask is not None:
+                self._let(place, getattr(self.source.bare, self.mask)(state))
             for j, action in enumerate(self.actions):
+                if place in self.may and not self.may[place][j]:
+                    continue
                 row: dict[tuple[int, Number], Fraction] = {}
                 for (over, s_next, r), x in self.source.outcomes(state, action).items():
                     outcome = self._at(over, s_next), r
@@ -360,8 +405,9 @@ class _Reading(_Walk):
             return self._agreed(found, canonical(obs, "the observation"))
 
         return Played(
-            env, starts, self.actions, place, lambda env, r: number(read_number(r)), self._name
-        )
+            env, starts, self.actions, place, lambda env, r: number(read_number(r)), self._name,
+            self.told,
+        )  # fmt: skip
 
 
 class _Exploration(_Walk):
@@ -371,23 +417,25 @@ class _Exploration(_Walk):
 
     def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
         for keywords, weight in starts:
-            for prob, (env, obs) in every_run(partial(self._reset, keywords)):
-                place = self._place(env, obs, over=False)
+            for prob, (env, obs, info) in every_run(partial(self._reset, keywords)):
+                place = self._place(env, obs, False, info)
                 self.mu[place] = self.mu.get(place, Fraction(0)) + weight * prob
                 self.tell(f"{len(self.nodes):,} starts found")
 
-    def _reset(self, keywords: dict[str, Any], draws: Any) -> tuple[Any, Any]:
+    def _reset(self, keywords: dict[str, Any], draws: Any) -> tuple[Any, Any, Any]:
         env = self.source.copy(self.source.env)
         self.source.take_draws(env, draws)
         with _nothing_drawn_elsewhere() if not self.nodes else nullcontext():
-            obs, _ = env.reset(**keywords)
-        return env, obs
+            obs, info = env.reset(**keywords)
+        return env, obs, info
 
     def walk(self) -> None:
         pairs = 0
         while self.waiting:
             place, env = self.waiting.popleft()
             for j, action in enumerate(self.actions):
+                if place in self.may and not self.may[place][j]:
+                    continue
                 row = self._row(env, action)
                 if pairs % _TWICE == 0:
                     self._again(env, action, row)
@@ -414,21 +462,23 @@ class _Exploration(_Walk):
     def _step(self, env: Any, action: Any, draws: Any) -> tuple[int, Number]:
         env = self.source.copy(env)
         self.source.take_draws(env, draws)
-        obs, r, terminated, truncated, _ = env.step(action)
+        obs, r, terminated, truncated, info = env.step(action)
         if truncated and not terminated and not self.source.keeps_time:
             raise CannotEnumerate(
                 "the environment ended an episode because time was up, but its state does not "
                 "count steps: make it with a larger limit, and pass step_limit to have one"
             )
         over = bool(terminated or truncated)
-        return self._place(env, obs, over), number(self.source.pay(env, r))
+        return self._place(env, obs, over, info), number(self.source.pay(env, r))
 
     def _node(self, env: Any, obs: Any, over: bool) -> Node:
         o = None if self.source.sees_by_state else self.source.see(env, obs)
         return over, self.source.state(env), o
 
-    def _place(self, env: Any, obs: Any, over: bool) -> int:
-        return self._enter(self._node(env, obs, over), lambda: self.source.see(env, obs), env)
+    def _place(self, env: Any, obs: Any, over: bool, info: Any) -> int:
+        place = self._enter(self._node(env, obs, over), lambda: self.source.see(env, obs), env)
+        self.told(place, info)
+        return place
 
     def played(self, env: Any, starts: list[tuple[dict[str, Any], Fraction]]) -> Played:
         source = self.source
@@ -445,6 +495,7 @@ class _Exploration(_Walk):
             place,
             lambda env, r: number(source.pay(env, r)),
             self._name,
+            self.told,
         )
 
 

@@ -98,7 +98,7 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
         o, info = self.env.reset(seed=seed, options=options)
         self.o = copy.deepcopy(o)  # an environment may go on writing to the array that it returned
         self.label = self.family.start
-        return self._shown(), info
+        return self._shown(), self._told(info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         a, w = (
@@ -110,7 +110,13 @@ class MemoryWrapper(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  
         o, (o_next, r, terminated, truncated, info) = self.o, self.env.step(a)
         self.o = copy.deepcopy(o_next)
         self.label = self.family.update(self.label, self.W[w], o, a)
-        return self._shown(), r, terminated, truncated, info
+        return self._shown(), r, terminated, truncated, self._told(info)
+
+    def _told(self, info: dict[str, Any]) -> dict[str, Any]:
+        """The environment's info. Where it masks actions, flat ones are masked with any write."""
+        if not self.flat or "action_mask" not in info:
+            return info
+        return info | {"action_mask": np.repeat(info["action_mask"], self.writes)}
 
     @property
     def m(self) -> Any:

@@ -80,6 +80,7 @@ class Played:
         `Disagreement` if the model shows something else there.
     pay : the reward as a number.
     name : a state of the model in words.
+    told : reads what the environment tells besides in a state.
     """
 
     env: Any
@@ -88,6 +89,7 @@ class Played:
     place: Callable[[Any, Any, bool], int | None]
     pay: Callable[[Any, Any], Number]
     name: Callable[[int], str]
+    told: Callable[[int | None, Any], None]
 
 
 def compare_with_rollouts(
@@ -121,14 +123,15 @@ def compare_with_rollouts(
                     f"the environment began in {played.name(place)}, where its model never begins"
                 )
             begun[place] += 1
-        j = int(rng.integers(len(played.actions)))
+        there = [j for j in range(len(played.actions)) if (place, j) in rows]
+        j = there[int(rng.integers(len(there)))]
         if guide is not None and t > steps:
             chosen = guide.action(place)
             if chosen is None:
                 place = None
                 continue
             j = chosen
-        obs, r, terminated, truncated, _ = played.env.step(played.actions[j])
+        obs, r, terminated, truncated, info = played.env.step(played.actions[j])
         after = played.place(played.env, obs, bool(terminated))
         if after is None:
             after = played.place(played.env, obs, bool(terminated or truncated))
@@ -141,6 +144,7 @@ def compare_with_rollouts(
                 "something besides its generators is random, or the state is more than was "
                 "looked at"
             )
+        played.told(after, info)
         counts.setdefault((place, j), Counter())[outcome] += 1
         place = None if terminated or truncated else after
         if t % 100 == 0:
@@ -191,12 +195,13 @@ def _reset(played: Played, rng: np.random.Generator) -> int:
     keywords, _ = played.starts[int(rng.choice(len(weights), p=np.array(weights) / sum(weights)))]
     bare = played.env.unwrapped
     bare.np_random = rng
-    obs, _ = played.env.reset(**keywords)
+    obs, info = played.env.reset(**keywords)
     # A seed among the keywords would make every episode draw the same numbers.
     bare.np_random = rng
     place = played.place(played.env, obs, False)
     if place is None:
         raise Disagreement("the environment began in a state that its model does not have")
+    played.told(place, info)
     return place
 
 

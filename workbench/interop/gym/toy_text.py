@@ -34,9 +34,11 @@ class Law:
 
     is_claim : whether it is a table that the environment brings along, of which every row is to be
         tried before it is believed.
+    bare : the environment, where it brings a table along.
     """
 
     is_claim = False
+    bare: Any = None
 
     def starts(self) -> dict[ToyState, Fraction]:
         """The probability of each start."""
@@ -82,7 +84,7 @@ class _Listed(Law):
     is_claim = True
 
     def __init__(self, bare: Any):
-        self.table = bare.P
+        self.bare, self.table = bare, bare.P
         # The start is normalised by the environment itself, so its floats need not be simple.
         start = [read_number(x) for x in bare.initial_state_distrib]
         self.start = {s: x / sum(start) for s, x in enumerate(start) if x > 0}
