@@ -192,3 +192,22 @@ def test_an_argument_too_many_is_refused(call):
     }[call]
     with pytest.raises(WrongType, match=r"cannot draw 0\.9 beside the rest"):
         figure(result, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda: figures.greedy_raster(recall4(), "OA1"), "greedy_raster draws what learn"),
+        (lambda: figures.greedy_values(recall4(), "OA1"), "greedy_values draws what learn"),
+        (lambda: figures.frontier_plot(recall4(), "OA1"), "cannot draw 'OA1' beside the rest"),
+        (lambda: figures.oracle_values(a_run()), "oracle_values draws what improve"),
+        (lambda: figures.policy_flow(a_run()), "policy_flow draws what policy_slice"),
+    ],
+)
+def test_a_figure_of_something_else_is_refused_in_our_words(draw, words):
+    with pytest.raises(WrongType, match=words):
+        draw()
+
+
+def a_run():
+    return learn(recall4(), QLearning(), steps=100, seeds=1)

@@ -129,7 +129,7 @@ def greedy_values(
     ends, values : `ends[checkpoint]`, the steps done, and `values[checkpoint]`; or a run that kept
         its policies, whose first seed is drawn.
     """
-    if values is None:
+    if values is None or isinstance(ends, POMDP):
         memory = memory or next(iter(results_by_memory("greedy_values", ends, ("ends",), _KEPT)))
         ends, values = _checkpoints("greedy_values", ends)
         values = values[0]
@@ -162,7 +162,7 @@ def greedy_raster(
     """
     from matplotlib.ticker import MaxNLocator
 
-    if values is None:
+    if values is None or isinstance(ends, POMDP):
         ends, values = _checkpoints("greedy_raster", ends)
     axes = _axes(axes)
     size, words = _unit(int(ends[-1]))
@@ -209,7 +209,7 @@ def oracle_values(
         task, given = task_of(loops, given)
         loops = improve(task)
     none_left("oracle_values", given)
-    loops = results_by_memory("oracle_values", loops, ("values",), "improve(E, pi)")
+    loops = results_by_memory("oracle_values", loops, ("values", "iterates"), "improve(E, pi)")
     new, axes = axes is None, _axes(axes)
     furthest = 0
     for place, (memory, loop) in enumerate(loops.items()):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.pomdp import POMDP
-from workbench.figures.argument import require_result
+from workbench.figures.argument import none_left, require_result, split_axes
 from workbench.figures.curves import memory_style
 from workbench.figures.style import SMALL, style_axes
 from workbench.sufficiency.frontier import Frontier, FrontierPoint, frontier
@@ -19,7 +19,7 @@ _BESIDE = 0.12
 """Between marks of the same place."""
 
 
-def frontier_plot(result: Frontier | POMDP, axes: Axes | None = None) -> Axes:
+def frontier_plot(result: Frontier | POMDP, *given: Any, axes: Axes | None = None) -> Axes:
     """The frontier of a task.
 
     The stairs are the best controllers of n nodes, shaded up to the bound where they are not
@@ -31,6 +31,8 @@ def frontier_plot(result: Frontier | POMDP, axes: Axes | None = None) -> Axes:
     ----------
     result : from `frontier(P)`; or P, whose frontier of up to three nodes is computed.
     """
+    given, axes = split_axes(given, axes)
+    none_left("frontier_plot", given)
     if isinstance(result, POMDP):
         result = frontier(result, up_to=3)
     require_result("frontier_plot", result, ("points", "steps"), "frontier(P)")

@@ -40,7 +40,7 @@ def policy_flow(found: Any, *given: Any, axes: Axes | None = None) -> Axes:
         found = policy_slice(task, *given[:1])
         given = given[1:]
     none_left("policy_flow", given)
-    require_result("policy_flow", found, ("ends",), "policy_slice(E, pi, x, y)")
+    require_result("policy_flow", found, ("at", "basin"), "policy_slice(E, pi, x, y)")
     from matplotlib.patches import Patch, Rectangle
 
     if axes is None:
