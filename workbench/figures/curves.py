@@ -18,6 +18,7 @@ from workbench.core.improve import improve
 from workbench.core.pomdp import POMDP
 from workbench.figures.argument import (
     none_left,
+    refuse,
     require_result,
     results_by_memory,
     split_axes,
@@ -209,10 +210,12 @@ def oracle_values(
         task, given = task_of(loops, given)
         loops = improve(task)
     none_left("oracle_values", given)
-    loops = results_by_memory("oracle_values", loops, ("values", "iterates"), "improve(E, pi)")
+    loops = results_by_memory("oracle_values", loops, ("values",), "improve(E, pi)")
     new, axes = axes is None, _axes(axes)
     furthest = 0
     for place, (memory, loop) in enumerate(loops.items()):
+        if callable(loop.values):  # a learner's run
+            refuse("oracle_values", loop, "improve(E, pi)")
         values = [float(value) for value in loop.values]
         axes.plot(values, markevery=_marks(len(values), place, len(loops)), **memory_style(memory))
         furthest = max(furthest, len(values))

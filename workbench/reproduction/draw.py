@@ -85,7 +85,7 @@ def _draw_greedy(results: Results) -> Figure:
         figures.greedy_values(outcome.ends, outcome.measured[0], memory, top, experiment.optimum)
         figures.greedy_raster(outcome.ends, outcome.measured, below)
         top.set_title(f"{panel.title}: seed 0", fontsize=10)
-        below.set_title(f"all {len(outcome.measured)} seeds: 1 dark, 0 white", fontsize=10)
+        below.set_title(f"all {len(outcome.measured)} seeds: filled where it is 1", fontsize=10)
         top.label_outer()
         below.label_outer()
     return figure

@@ -70,7 +70,9 @@ def recorded_results(id: str, judged: bool = False) -> Results:
     experiment = FIGURES[id]
     length = experiment.length
     if length is None:
-        raise WorkbenchError(f"{experiment.place} has no chance in it: it is not recorded")
+        raise WorkbenchError(
+            f"{experiment.place} needs no record: it is computed without random numbers"
+        )
     if judged:
         experiment = experiment.with_length(len(JUDGED), length.steps, length.every)
     outcomes = {}

@@ -200,7 +200,7 @@ def caption(experiment: Experiment) -> str:
     if experiment.length is None:
         return (
             f"Exact {experiment.measure} at each iterate, from the uniform policy; "
-            f"no chance, no seeds. {end}"
+            f"nothing here is random. {end}"
         )
     length = experiment.length
     shown = (
