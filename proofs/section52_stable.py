@@ -35,8 +35,7 @@ from proofs.section52_tiny import Tiny, returns_along_a_step, tiny_tasks
 from workbench import POMDP, Policy, augment, best_history, evaluate
 from workbench.certificates.values import step_certificate
 from workbench.checker.recheck import recheck
-from workbench.core.policy import tie_order
-from workbench.core.ties import greedy_actions
+from workbench.core.ties import greedy_actions, tie_order
 
 eps = sympy.Symbol("eps")
 

@@ -32,10 +32,10 @@ from proofs.ledger.inequalities import Box, interval_text, prove_positive
 from workbench import POMDP, Policy
 from workbench.certificates.values import family_certificate
 from workbench.checker.recheck import recheck
-from workbench.core.chain import field_of
+from workbench.core.dynamics import field_of
 from workbench.core.evaluate import Evaluation
-from workbench.core.policy import tie_order
 from workbench.core.space import Label
+from workbench.core.ties import tie_order
 
 
 @dataclass

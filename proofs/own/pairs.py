@@ -39,7 +39,7 @@ from proofs.ledger.walks import loop_iterates
 from proofs.own.buffers import BEST, best_is_deterministic
 from proofs.own.tables import gap_to_best, table_task, two_step_task
 from workbench import Policy, augment, best_history, evaluate
-from workbench.core.policy import tie_order
+from workbench.core.ties import tie_order
 from workbench.improvement.batch import sequence_task
 from workbench.memories import attach
 

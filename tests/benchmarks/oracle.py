@@ -22,8 +22,7 @@ import numpy as np
 from pomdps import gravity, recall4
 from workbench import POMDP, augment, evaluate, uniform
 from workbench.core.improve import start_loop
-from workbench.core.policy import tie_order
-from workbench.core.ties import greedy_actions
+from workbench.core.ties import greedy_actions, tie_order
 
 STEP = 0.02
 SECONDS = 1.0

@@ -11,8 +11,7 @@ from strategies import families, policies, pomdps
 from pomdps import gravity, recall, recall4
 from workbench import Policy, augment, evaluate, uniform
 from workbench.core.errors import PolicyError, UnknownLabel, WorkbenchError, WrongType
-from workbench.core.policy import tie_order
-from workbench.core.ties import greedy_actions
+from workbench.core.ties import greedy_actions, tie_order
 
 F = Fraction
 

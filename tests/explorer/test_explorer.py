@@ -30,7 +30,7 @@ from workbench.cli.explore_command import entries
 from workbench.cli.explore_command import explore_command as explore
 from workbench.core.errors import NeverEnds, WorkbenchError
 from workbench.core.improve import iterates
-from workbench.core.policy import tie_order
+from workbench.core.ties import tie_order
 from workbench.explorer.export import MEMORIES, export_entry, export_model, offered
 from workbench.explorer.html_page import CALCULATING, explorer_page, part, styles
 from workbench.figures import memory_style

@@ -16,7 +16,8 @@ from workbench import Memory, augment, best_memoryless, evaluate, improve, unifo
 from workbench.certificates.loop import certify
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.numbers import Numbers
-from workbench.core.policy import Policy, tie_order
+from workbench.core.policy import Policy
+from workbench.core.ties import tie_order
 from workbench.improvement.batch import best_values, sequence_task, structure, stuck
 
 MEMORIES = ("none", "K1", "K2", "B1", "B2", "O1", "O2", "OA1", "OA2")

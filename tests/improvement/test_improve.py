@@ -21,10 +21,11 @@ from workbench.core import ending
 from workbench.core.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
 from workbench.core.fields import RATIONALS
 from workbench.core.horizon import has_finite_horizon
-from workbench.core.improve import improve, iterates, shrinking_steps, start_loop
+from workbench.core.improve import improve, iterates, start_loop
 from workbench.core.oracle import Oracle, WarmOracle
 from workbench.core.oracle_loop import GreedyLoop
 from workbench.core.period_kernels import smallest_period
+from workbench.core.steps import shrinking_steps
 from workbench.text import brief
 
 HALF = Fraction(1, 2)

@@ -16,14 +16,13 @@ from strategies_beliefs import timed
 from pomdps import cheese_maze, gravity, heaven_hell, recall, shuttle, tiger
 from workbench import POMDP, Memory, Policy, augment, evaluate, memories
 from workbench.core.errors import NeverEnds
-from workbench.core.memory import reads_rewards
 from workbench.core.policy import uniform
 from workbench.optima import cap as cap_module
 from workbench.optima import memoryless
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.branch_and_bound import BranchSearch
-from workbench.optima.cap import history_cap
+from workbench.optima.cap import history_cap, reads_rewards
 from workbench.optima.embedding import family_of, lift, smaller_families
 
 F = Fraction

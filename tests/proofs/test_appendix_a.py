@@ -42,8 +42,8 @@ from workbench import (
 )
 from workbench.agents.beliefs import belief, explore_beliefs
 from workbench.agents.simulate import alone, pair, sequences
-from workbench.core.memory import reads_rewards
 from workbench.memories import attach
+from workbench.optima.cap import reads_rewards
 from workbench.sufficiency.update import verify_f
 
 # ---------------------------------------------------------------------- spoiled certificates

@@ -45,7 +45,7 @@ from workbench import (
 )
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
-from workbench.core.policy import tie_order
+from workbench.core.ties import tie_order
 from workbench.results.json import model_json
 
 # ---------------------------------------------------------------------- closed forms

@@ -27,9 +27,9 @@ from workbench.agents.step_limit import with_step_limit
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.core.fields import RATIONALS
-from workbench.core.improve import iterates, shrinking_steps
-from workbench.core.policy import tie_order
-from workbench.core.ties import greedy_actions
+from workbench.core.improve import iterates
+from workbench.core.steps import shrinking_steps
+from workbench.core.ties import greedy_actions, tie_order
 
 F = Fraction
 

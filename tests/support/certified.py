@@ -59,7 +59,7 @@ from workbench.certificates.values import (
     value_certificate,
 )
 from workbench.core.numbers import number
-from workbench.core.policy import tie_order
+from workbench.core.ties import tie_order
 from workbench.improvement.batch import sequence_task
 from workbench.lab.small_models import DeterministicPOMDPs
 from workbench.research.subdivision import _put, _substituted

@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 
 from workbench.certificates.values import Certificate
-from workbench.core.chain import dynamics
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import WorkbenchError
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS

@@ -38,8 +38,9 @@ from workbench.core.fields import RATIONALS
 from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers
 from workbench.core.oracle_loop import mixed
-from workbench.core.policy import Policy, tie_order, uniform
+from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
+from workbench.core.ties import tie_order
 from workbench.memories import Family
 from workbench.progress import Waiting
 from workbench.results.json import model_json

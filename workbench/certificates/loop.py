@@ -41,9 +41,9 @@ from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers, number
 from workbench.core.oracle import Oracle
 from workbench.core.oracle_loop import completed, mixed
-from workbench.core.policy import TIES, Policy, tie_order, uniform
+from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.ties import greedy_actions
+from workbench.core.ties import TIES, greedy_actions, tie_order
 from workbench.memories import Family
 from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed

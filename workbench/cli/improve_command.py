@@ -56,7 +56,7 @@ def improve_command(
     from workbench.console import print_sheet
     from workbench.core.augment import augment
     from workbench.core.improve import improve as run_loop
-    from workbench.core.improve import shrinking_steps
+    from workbench.core.steps import shrinking_steps
     from workbench.memories import attach
     from workbench.optima.yardstick import best_cell
     from workbench.progress import until_ctrl_c

@@ -146,21 +146,12 @@ def augment(P: POMDP, memory: Memory | MemoryFamily | str, most: int | None = No
     most : a product with more outcomes is refused; None: what fits into three quarters of the free
         memory, and at most ten million where Gamma is a Python function.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="guess",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {("end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
-    >>> E = augment(P, "B1")
+    >>> from pomdps import recall4
+    >>> E = augment(recall4(), "B1")
     >>> E
-    POMDP guess×B1: 3 states (2 terminal), 2 observations, 4 actions, 4 outcomes, gamma 1
+    POMDP recall4×B1: 11 states (2 terminal), 2 observations, 8 actions, 72 outcomes, gamma 1
     >>> E.S[0], E.O[0], E.A[3]
-    (('s', '0', 'o'), ('0', 'o'), (1, '1'))
+    (('s*', '0', 'o'), ('0', 'o'), (1, '1'))
 
     See also: `Memory`, `evaluate`, `improve`, `MemoryPair`.
     """

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import Mask, dynamics, follow_policy
+from workbench.core.chain import follow_policy
 from workbench.core.double_kernels import UNIT
+from workbench.core.dynamics import Mask, dynamics
 from workbench.core.errors import (
     NeverEnds,
     NotSolved,

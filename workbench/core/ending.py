@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import dynamics
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.exact_value import exact_value

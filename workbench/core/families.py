@@ -203,11 +203,7 @@ class B(Overwritten):
 
 
 def empty_buffer(k: int) -> Label:
-    """A buffer of k cells with nothing in it.
-
-    >>> empty_buffer(2)
-    (None, None)
-    """
+    """A buffer of k cells with nothing in it."""
     return (None,) * k
 
 

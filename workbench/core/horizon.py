@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import horizon_kernels as kernels
-from workbench.core.chain import dynamics
+from workbench.core.dynamics import dynamics
 from workbench.core.fields import FLOATS
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import merge_rows, own_rows, pick_rows, point_rows

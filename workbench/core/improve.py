@@ -28,43 +28,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import dynamics, reached_rows
+from workbench.core.chain import reached_rows
+from workbench.core.dynamics import dynamics, field_of
 from workbench.core.ending import LoopRun
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, check_criterion
 from workbench.core.fields import FLOATS
 from workbench.core.greedy_choice import Tie
 from workbench.core.numbers import Number, is_symbolic, number
-from workbench.core.oracle_loop import GreedyLoop, Schedule
-from workbench.core.policy import TIES, Policy, uniform
+from workbench.core.oracle_loop import GreedyLoop
+from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
+from workbench.core.steps import Schedule
 from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
 from workbench.tables.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
-from workbench.text import brief, did_you_mean, shown
+from workbench.text import brief, shown
 
 BUDGET = 20_000
 """The most iterates, unless told otherwise."""
-
-
-def shrinking_steps(c: Number, power: Number = Fraction(2, 3)) -> Schedule:
-    """The step sizes c / (1 + c n)^power, which start at c. With a power in (1/2, 1] their squares
-    have a finite sum.
-
-    >>> [round(shrinking_steps(0.1)(n), 4) for n in (0, 10, 1000)]
-    [0.1, 0.063, 0.0046]
-    >>> shrinking_steps(Fraction(1, 10), power=1)(10)
-    Fraction(1, 20)
-    """
-    c = number(c)
-    return lambda n: c / (1 + c * n) ** power
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,19 +76,11 @@ def iterates(
 ) -> Iterator[Iterate]:
     """The oracle loop as an endless stream of iterates. Arguments as for `improve`.
 
-    >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="one step",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {("end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
-    >>> stream = iterates(P, uniform(P), step=Fraction(1, 2), exact=True)
-    >>> [next(stream).value for _ in range(3)]
-    [Fraction(1, 2), Fraction(3, 4), Fraction(7, 8)]
+    >>> from fractions import Fraction
+    >>> from pomdps import recall4
+    >>> stream = iterates(recall4(), uniform(recall4()), step=Fraction(1, 2), exact=True)
+    >>> [next(stream).value for _ in range(2)]
+    [Fraction(-41, 64), Fraction(35, 256)]
     """
     loop = start_loop(P, pi, step, ties, weights, exact, criterion)
     while True:
@@ -215,19 +195,14 @@ class Improvement(Showing, Drawn):
 
     def __repr__(self) -> str:
         value = brief(self.value if self.limit_value is None else self.limit_value)
-        words = {
-            "fixed": f"fixed at {value}",
-            "limit cycle": (
-                f"limit cycle of period {self.period}, value {brief(self.mean)}, "
-                f"amplitude {self.amplitude:.2g}"
-            ),
-        }
-        how = words.get(
-            self.ended, f"{self.ended}, value {value}, amplitude {self.amplitude:.2g} at the end"
-        )
-        return f"{self.P.name}: {how}, after {self.iterates:,} iterates" + (
-            f". {self.note}" if self.note else ""
-        )
+        how = f"{self.ended}, value {value}, amplitude {self.amplitude:.2g} at the end"
+        if self.ended == "fixed":
+            how = f"fixed at {value}"
+        elif self.ended == "limit cycle":
+            how = f"limit cycle of period {self.period}, value {brief(self.mean)}, "
+            how += f"amplitude {self.amplitude:.2g}"
+        note = f". {self.note}" if self.note else ""
+        return f"{self.P.name}: {how}, after {self.iterates:,} iterates{note}"
 
 
 def improve(
@@ -265,16 +240,9 @@ def improve(
     max_seconds : no iterate is begun after so long, and the run ends in "budget". At least one is
         made.
 
-    >>> P = POMDP.from_functions(
-    ...     name="one step",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {("end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
-    >>> run = improve(P)
+    >>> from pomdps import recall4
+    >>> from workbench import augment
+    >>> run = improve(augment(recall4(), "OA1"))
     >>> run.value, run.ended, run.limit_value
     (1.0, 'fixed', Fraction(1, 1))
 
@@ -310,16 +278,8 @@ def weights_for(P: POMDP, pi: Policy) -> str:
     """The weights under which the oracle loop from pi is defined. They are "visits" if pi ends from
     every state that it visits, else "discounted", or "stationary" where there is no discount.
 
-    >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="round",
-    ...     A=[0],
-    ...     p=lambda s, a: {("s", 1): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=Fraction(1, 2),
-    ... )
-    >>> weights_for(P, uniform(P))
+    >>> from pomdps import tiger
+    >>> weights_for(tiger(), uniform(tiger()))
     'discounted'
     """
     check_arguments(P, pi, "visits")
@@ -347,22 +307,12 @@ def start_loop(
         if weights == "discounted":
             raise WorkbenchError('criterion="average" has weights="stationary", not "discounted"')
         P = repeat_episodes(P)
-    if ties not in TIES:
-        raise WorkbenchError(
-            f"ties must be one of {', '.join(TIES)}, not {ties!r}{did_you_mean(str(ties), TIES)}"
-        )
     if symbols := P.symbols | pi.prob.symbols:
         raise WorkbenchError(
             f"the oracle loop compares q-values: give {', '.join(sorted(map(str, symbols)))} a "
             "value"
         )
-    if exact:
-        P.require_exact()
-        if not pi.is_exact:
-            raise NotExact(
-                "exact arithmetic needs an exact policy, but this one was given as floats: use "
-                "Fractions"
-            )
+    field_of(P, pi, exact)  # which asks whether they are exact
     size = None if callable(step) else _checked(step, exact)
 
     def steps(n: int) -> Number:

@@ -39,9 +39,6 @@ MOST_DISCOVERED = 10_000
 _LONGEST = 60
 """Characters of a memory state in an error; exact beliefs have thousands."""
 
-_READS = 100_000
-"""Whether Gamma reads rewards is found by asking it, up to so many arguments; else it may."""
-
 Gamma = Callable[[Label, Label, Label, Label, Number, Label], Mapping[Label, Number]]
 
 Allowed = Callable[[Label, Label], Iterable[Label]]
@@ -335,24 +332,3 @@ class Both(MemoryFamily):
             self,
             None if is_free else allowed,
         )
-
-
-def reads_rewards(P: POMDP, memory: Memory) -> bool:
-    """Whether Gamma gives different distributions for different rewards of P, or may."""
-    if memory.step is not None or len(P.R) <= 1:
-        return False
-    arguments = (memory.M, memory.W, P.O, P.A, P.O)
-    if len(memory.M) * len(memory.W) * len(P.O) ** 2 * len(P.A) * len(P.R) > _READS:
-        return True
-
-    def row(r: Number, *labels: Any) -> dict[Label, Number]:
-        m, w, o, a, o_next = labels
-        return {t: x for t, x in memory.Gamma(m, w, o, a, r, o_next).items() if x != 0}
-
-    first, *others = P.R
-    return any(
-        row(r, *labels) != row(first, *labels)
-        for labels in itertools.product(*arguments)
-        if labels[1] in memory.writes(labels[0], labels[2])
-        for r in others
-    )

@@ -24,9 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.core.chain import dynamics
+from workbench.core.assess import assess
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import Multichain
-from workbench.core.evaluate import assess
 from workbench.core.fields import FLOATS, Field
 from workbench.core.gain import differential_values
 from workbench.core.horizon import UNIT

@@ -16,7 +16,6 @@ for so long that nothing else is left in pi, so has pi: a limit cycle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -32,9 +31,11 @@ from workbench.core.horizon import GRID, Unrolled, bernstein_at_nodes, has_finit
 from workbench.core.horizon_kernels import evaluate_policy
 from workbench.core.numbers import Number, Numbers, read_decimal
 from workbench.core.oracle import Look, Mask, Oracle, WarmOracle
-from workbench.core.policy import Policy, tie_order
+from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.segment_kernels import look_ahead
+from workbench.core.steps import Schedule
+from workbench.core.ties import tie_order
 
 UNANSWERED = (NeverEnds, NotSolved, NotWeighted, Multichain)
 """What an oracle says about policies that have no q-values."""
@@ -46,7 +47,6 @@ _SIMPLE_WEIGHTS = ("visits", "discounted", "stationary")
 """Weights that the kernels know."""
 
 Array = NDArray[Any]
-Schedule = Callable[[int], Number]
 
 
 class Glance(NamedTuple):

@@ -34,15 +34,13 @@ from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, PolicyError, WorkbenchError, WrongType
 from workbench.core.numbers import Number, Numbers, is_symbolic, number
 from workbench.core.pomdp import POMDP
-from workbench.core.space import Label, Space
-from workbench.core.ties import greedy_actions
+from workbench.core.space import Label
+from workbench.core.ties import greedy_actions, tie_order
 from workbench.tables.sheet import Drawn
 from workbench.text import counted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
-
-TIES = ("last", "first")
 
 _NOISE = 1e-12
 """Smaller probabilities are rounding errors, and not worth a word."""
@@ -321,24 +319,6 @@ def uniform(P: POMDP) -> Policy:
     See also: `Policy`, `evaluate`, `improve`.
     """
     return Policy(P, _uniform_table(P))
-
-
-def tie_order(A: Space, ties: str = "last") -> NDArray[np.int64]:
-    """The actions in the order in which greedy prefers them when their q-values are equal.
-
-    In an augmented POMDP `ties="last"` prefers the higher write, then the lower environment action
-    (the paper's rule for writes; it is silent on actions); `ties="first"` the lower write, then the
-    lower action. Without writes both prefer the lower action.
-    """
-    from workbench.core.augment import ActionsAndWrites
-
-    if ties not in TIES:
-        raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}")
-    if not isinstance(A, ActionsAndWrites):
-        return np.arange(len(A))
-    actions, writes = (len(factor) for factor in A.factors)
-    w = range(writes) if ties == "first" else range(writes - 1, -1, -1)
-    return np.array([a * writes + j for j in w for a in range(actions)])
 
 
 def _uniform_table(P: POMDP) -> Numbers:

@@ -17,12 +17,15 @@ measured, added up, picked and thinned; kernels read them as they are.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.numbers import Numbers
+from workbench.core.numbers import Number, Numbers, frozen
+from workbench.core.space import Label, Space
 
 Places = NDArray[np.int64]
 
@@ -103,3 +106,66 @@ def find_zeros(prob: Numbers) -> NDArray[np.bool_] | None:
         return None
     zero = prob.map(lambda x: x == 0).floats == 1 if prob.is_exact else prob.floats == 0
     return zero if zero.any() else None
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Transition probabilities p(s', r | s, a) in compressed rows. Row `s * |A| + a`. Called with
+    labels it returns {(s_next, r): prob}."""
+
+    S: Space
+    A: Space
+    row_ptr: NDArray[np.int64]
+    s_next: NDArray[np.int32]
+    r: Numbers
+    prob: Numbers
+
+    def __call__(self, s: Label, a: Label) -> dict[tuple[Label, Number], Number]:
+        row = self.S.index(s) * len(self.A) + self.A.index(a)
+        span = row_places(self.row_ptr, row)
+        return {(self.S[int(self.s_next[k])], self.r[k]): self.prob[k] for k in span}
+
+    def without_zeros(self) -> Transitions:
+        """The same without outcomes of probability zero."""
+        if (zero := find_zeros(self.prob)) is None:
+            return self
+        return replace(
+            self,
+            row_ptr=frozen(keep_entries(self.row_ptr, ~zero)),
+            s_next=frozen(self.s_next[~zero]),
+            r=self.r.take(~zero),
+            prob=self.prob.take(~zero),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Emissions:
+    """omega(o | s) in compressed rows, one for each state. Called with a label it returns {o:
+    prob}."""
+
+    S: Space
+    O: Space
+    row_ptr: NDArray[np.int64]
+    o: NDArray[np.int32]
+    prob: Numbers
+
+    def __call__(self, s: Label) -> dict[Label, Number]:
+        i = self.S.index(s)
+        span = row_places(self.row_ptr, i)
+        return {self.O[int(self.o[k])]: self.prob[k] for k in span}
+
+    def without_zeros(self) -> Emissions:
+        """The same without observations of probability zero."""
+        if (zero := find_zeros(self.prob)) is None:
+            return self
+        return replace(
+            self,
+            row_ptr=frozen(keep_entries(self.row_ptr, ~zero)),
+            o=frozen(self.o[~zero]),
+            prob=self.prob.take(~zero),
+        )
+
+    @cached_property
+    def is_deterministic(self) -> bool:
+        """Whether every state has one observation. `o` is then the observation of each state."""
+        return len(self.o) == len(self.S)

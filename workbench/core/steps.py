@@ -11,10 +11,17 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+
+from workbench.core.numbers import Number, number
+
+Schedule = Callable[[int], Number]
+"""The steps of the oracle loop: step n moves by the n-th."""
 
 StepRule = namedtuple("StepRule", "first halving updates power")
 """A step as kernels take it: `first` if `halving` is 0; with `updates`, which counts the updates of
@@ -86,3 +93,16 @@ def step_rule(step: float | StepSchedule, updates: Any = None) -> StepRule:
     if isinstance(step, StepSchedule):
         return step.rule(updates)
     return StepRule(float(step), 0.0, _NOT_COUNTED, 0.0)
+
+
+def shrinking_steps(c: Number, power: Number = Fraction(2, 3)) -> Schedule:
+    """The step sizes c / (1 + c n)^power, which start at c. With a power in (1/2, 1] their squares
+    have a finite sum.
+
+    >>> [round(shrinking_steps(0.1)(n), 4) for n in (0, 10, 1000)]
+    [0.1, 0.063, 0.0046]
+    >>> shrinking_steps(Fraction(1, 10), power=1)(10)
+    Fraction(1, 20)
+    """
+    c = number(c)
+    return lambda n: c / (1 + c * n) ** power

@@ -52,16 +52,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.assess import mix_actions
 from workbench.core.bootstrap import Bootstrap, Entries, Found
-from workbench.core.chain import field_of
 from workbench.core.double_kernels import UNIT
+from workbench.core.dynamics import field_of
 from workbench.core.errors import (
     NotExact,
     TooLarge,
     WorkbenchError,
     WrongType,
 )
-from workbench.core.evaluate import check_arguments, describe_undefined, mix_actions
+from workbench.core.evaluate import check_arguments, describe_undefined
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

@@ -16,7 +16,31 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.errors import WorkbenchError
 from workbench.core.numbers import Number
+from workbench.core.space import Space
+from workbench.text import did_you_mean
+
+TIES = ("last", "first")
+
+
+def tie_order(A: Space, ties: str = "last") -> NDArray[np.int64]:
+    """The actions in the order in which greedy prefers them when their q-values are equal.
+
+    In an augmented POMDP `ties="last"` prefers the higher write, then the lower environment action
+    (the paper's rule for writes; it is silent on actions); `ties="first"` the lower write, then the
+    lower action. Without writes both prefer the lower action.
+    """
+    from workbench.core.augment import ActionsAndWrites
+
+    if ties not in TIES:
+        meant = did_you_mean(str(ties), TIES)
+        raise WorkbenchError(f"ties must be one of {', '.join(TIES)}, not {ties!r}{meant}")
+    if not isinstance(A, ActionsAndWrites):
+        return np.arange(len(A))
+    actions, writes = (len(factor) for factor in A.factors)
+    w = range(writes) if ties == "first" else range(writes - 1, -1, -1)
+    return np.array([a * writes + j for j in w for a in range(actions)])
 
 
 class Ranking(NamedTuple):

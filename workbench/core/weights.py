@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import Chain, Dynamics, Mask
+from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT, observe
+from workbench.core.dynamics import Dynamics, Mask
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.fields import Field
 from workbench.core.kernels import read_only

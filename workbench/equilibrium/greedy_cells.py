@@ -26,7 +26,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import dynamics
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.fields import FLOATS
 from workbench.core.learners import Target

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import Dynamics, dynamics, field_of
+from workbench.core.dynamics import Dynamics, dynamics, field_of
 from workbench.core.errors import WorkbenchError
 from workbench.core.evaluate import check_arguments
 from workbench.core.fields import Field

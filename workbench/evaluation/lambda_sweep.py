@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError, WrongType
-from workbench.core.policy import Policy, tie_order
+from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
+from workbench.core.ties import tie_order
 from workbench.tables.sheet import Drawn
 
 _HALVINGS = 30

@@ -47,9 +47,10 @@ from workbench.core.memory import Memory
 from workbench.core.numbers import Number
 from workbench.core.oracle_loop import exact_step
 from workbench.core.period_kernels import find_periods
-from workbench.core.policy import TIES, Policy, tie_order, uniform
+from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.segment_kernels import look_ahead
+from workbench.core.ties import TIES, tie_order
 from workbench.executors.executor import make_executor
 from workbench.improvement.climb_kernels import climb_many
 from workbench.progress import Waiting

@@ -28,7 +28,7 @@ import numpy as np
 import sympy
 
 from workbench.core.augment import augment
-from workbench.core.chain import field_of
+from workbench.core.dynamics import field_of
 from workbench.core.errors import NeverEnds
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy

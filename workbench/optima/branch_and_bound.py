@@ -36,9 +36,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import dynamics, follow_policy
+from workbench.core.assess import mean_over_starts
+from workbench.core.chain import follow_policy
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import NotSolved
-from workbench.core.evaluate import mean_over_starts
 from workbench.core.fields import FLOATS, RATIONALS, Field
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

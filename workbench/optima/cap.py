@@ -10,12 +10,15 @@ for every such memory at once. Where Gamma reads rewards, the bound is that of t
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
-from workbench.core.memory import reads_rewards
+from workbench.core.memory import Memory
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.optima.history import HistoryLimits, history_optimum
 
 MOST_SECONDS = 10.0
@@ -64,3 +67,28 @@ def history_cap(P: POMDP, seconds: float = math.inf) -> Cap | None:
         cap = Cap(found.lower, upper, found.exact)
     task.__dict__["_history_cap"] = seconds, cap
     return cap
+
+
+_READS = 100_000
+"""Whether Gamma reads rewards is found by asking it, up to so many arguments; else it may."""
+
+
+def reads_rewards(P: POMDP, memory: Memory) -> bool:
+    """Whether Gamma gives different distributions for different rewards of P, or may."""
+    if memory.step is not None or len(P.R) <= 1:
+        return False
+    arguments = (memory.M, memory.W, P.O, P.A, P.O)
+    if len(memory.M) * len(memory.W) * len(P.O) ** 2 * len(P.A) * len(P.R) > _READS:
+        return True
+
+    def row(r: Number, *labels: Any) -> dict[Label, Number]:
+        m, w, o, a, o_next = labels
+        return {t: x for t, x in memory.Gamma(m, w, o, a, r, o_next).items() if x != 0}
+
+    first, *others = P.R
+    return any(
+        row(r, *labels) != row(first, *labels)
+        for labels in itertools.product(*arguments)
+        if labels[1] in memory.writes(labels[0], labels[2])
+        for r in others
+    )

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.agents.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
-from workbench.core.chain import dynamics
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import NotSolved, TooLarge
 from workbench.core.evaluate import Evaluation, evaluate
 from workbench.core.fields import FLOATS, RATIONALS, Field

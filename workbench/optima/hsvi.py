@@ -31,7 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.core.chain import Dynamics, dynamics
+from workbench.core.dynamics import Dynamics, dynamics
 from workbench.core.fields import FLOATS
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import pick_rows

@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.core import linear
-from workbench.core.chain import dynamics
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import ModelError, NeverEnds, NotSolved
 from workbench.core.fields import FLOATS, Field
 from workbench.core.pomdp import POMDP

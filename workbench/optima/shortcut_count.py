@@ -19,7 +19,7 @@ from workbench.core.chain import reached_rows
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Number
-from workbench.core.policy import Policy, tie_order
+from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.shortcuts import (
     Shortcut,
@@ -30,7 +30,7 @@ from workbench.core.shortcuts import (
     td_error,
 )
 from workbench.core.td import td_values
-from workbench.core.ties import sign_of_difference
+from workbench.core.ties import sign_of_difference, tie_order
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
 from workbench.progress import Waiting

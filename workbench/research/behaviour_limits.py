@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from workbench.core.augment import augment
 from workbench.core.bootstrap import Bootstrap
-from workbench.core.chain import field_of
+from workbench.core.dynamics import field_of
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.fields import Field
 from workbench.core.policy import Policy

@@ -33,7 +33,6 @@ from workbench.agents.beliefs import explore_beliefs
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, NotExact, TooLarge
 from workbench.core.fields import FLOATS
-from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
@@ -43,6 +42,7 @@ from workbench.evaluation.discrepancy import lambda_discrepancy
 from workbench.memories import Memory, MemoryFamily, attach
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.cap import reads_rewards
 from workbench.optima.mdp import from_states, in_rationals, size_of_values
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.plain_numbers import LEAST_SECONDS, deadline

@@ -18,8 +18,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import Chain, dynamics
+from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import Unbounded
 from workbench.core.fields import FLOATS
 from workbench.core.pomdp import POMDP

@@ -12,10 +12,10 @@ import itertools
 from dataclasses import dataclass
 
 from workbench.agents.beliefs import BeliefGraph
-from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.rows import row_places
 from workbench.memories import Memory
+from workbench.optima.cap import reads_rewards
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,6 @@ from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, WorkbenchError
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS
-from workbench.core.memory import reads_rewards
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -58,6 +57,7 @@ from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
+from workbench.optima.cap import reads_rewards
 from workbench.optima.history import belief_process
 from workbench.optima.mdp import (
     MDP,

@@ -45,7 +45,7 @@ from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.learners import check_count
-from workbench.core.policy import TIES
+from workbench.core.ties import TIES
 from workbench.deep.settings import NEURAL_LEARNERS, neural_by_name, parse_widths
 from workbench.learning import LEARNERS
 from workbench.memories import parse_memory
