@@ -73,3 +73,9 @@ def test_actions_that_depend_on_what_is_hidden_are_refused(locks):
     locks.write_text(LOCKS.replace("[b] s=1 ->", "[b] s=1 & lock=0 ->"))
     with pytest.raises(ModelError, match=r"Storm does not build locks.prism: .*[Oo]bservation"):
         from_prism(locks, "lucky=0.5")
+
+
+def test_a_family_of_models_is_refused_by_name(locks):
+    locks.write_text(LOCKS.replace("const double lucky;", "hole int lucky in {0,1};"))
+    with pytest.raises(ModelError, match=r"locks.prism has holes, so it is a family of models"):
+        from_prism(locks)

@@ -7,6 +7,7 @@ the values of their variables and keep their labels. It needs the extra `storm`:
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,7 +54,12 @@ def from_prism(
     """
     stormpy = need("stormpy", "storm")
     path = Path(path)
-    read_whole(path)  # says why a file cannot be read
+    text = read_whole(path)  # says why a file cannot be read
+    if re.search(rb"^\s*hole\b", text, re.M):  # Storm would only say that it cannot parse them
+        raise ModelError(
+            f"{path.name} has holes, so it is a family of models: make each `hole int x in ...;` a "
+            "`const int x;` and give it a value"
+        )
     given = constants
     if not isinstance(constants, str):
         given = ",".join(f"{name}={value}" for name, value in constants.items())
