@@ -199,6 +199,26 @@ def test_the_history_of_rare_ends_in_floats_has_a_finite_lower_bound(chance):
     assert best_history(turning(F(chance))).lower > 1e15
 
 
+def test_an_unknown_bound_of_memoryless_policies_is_no_number():
+    """It printed "bound inf, gap inf"."""
+    out = {(0, 0): 3e-14, (0, 1): 1e-14, (1, 0): 3e-14, (1, 1): 3e-14}
+    goal = {(0, 0): (1, 1.0), (0, 1): (0, 0.0), (1, 0): (0, 0.0), (1, 1): (1, 0.0)}
+    P = POMDP.from_functions(
+        name="circling",
+        A=[0, 1],
+        p=lambda s, a: {goal[s, a]: 1 - out[s, a], ("end", 1.0): out[s, a]},
+        omega=lambda s: {1: 1.0} if s == 1 else {0: 2 / 3, 1: 1 / 3},
+        mu={0: 1 / 3, 1: 2 / 3},
+        gamma=1,
+        terminal={"end"},
+    )
+    found = best_memoryless(P)
+    assert found.bound == math.inf
+    assert "without an upper bound" in repr(found)
+    assert "or more; no upper bound is known" in " ".join(found.sheet().text(80).split())
+    assert "inf" not in repr(found) + found.sheet().text(80)
+
+
 def test_nothing_known_of_histories_is_said(monkeypatch):
     monkeypatch.setattr("workbench.optima.history._surely_worth", lambda found: -math.inf)
     with pytest.raises(NotSolved, match="floats tell nothing of the best history-based value"):

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, permutations, product
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -48,19 +49,20 @@ def distributions(outcomes: int, parts: int, branches: int) -> list[Weights]:
     >>> distributions(2, parts=2, branches=2)
     [(2, 0), (0, 2), (1, 1)]
     """
+    sizes = range(1, min(branches, outcomes, parts) + 1)
+    if sum(comb(outcomes, size) * comb(parts - 1, size - 1) for size in sizes) > _MOST_ROWS:
+        raise TooLarge(
+            f"more than {_MOST_ROWS:,} distributions over {outcomes} outcomes: fewer parts or "
+            "branches"
+        )
     found = []
-    for size in range(1, min(branches, outcomes, parts) + 1):
+    for size in sizes:
         for support in combinations(range(outcomes), size):
             for cuts in combinations(range(1, parts), size - 1):
                 row = [0] * outcomes
                 for i, (low, high) in enumerate(zip((0, *cuts), (*cuts, parts), strict=True)):
                     row[support[i]] = high - low
                 found.append(tuple(row))
-                if len(found) > _MOST_ROWS:
-                    raise TooLarge(
-                        f"more than {_MOST_ROWS:,} distributions over {outcomes} outcomes: fewer "
-                        "parts or branches"
-                    )
     return found
 
 

@@ -146,8 +146,11 @@ class MemorylessOptimum(Showing, Drawn):
         kind = f"{self.kind} memoryless policy"
         said = f"The best {kind} is worth {brief(self.value)}"
         if not self.certified:
-            said = (
-                f"Some {kind} is worth {brief(self.value)}, and none more than {brief(self.bound)}"
+            said = f"Some {kind} is worth {brief(self.value)}"
+            said += (
+                f", and none more than {brief(self.bound)}"
+                if self.bound < math.inf
+                else " or more; no upper bound is known"
             )
         lines = self.policy.lines(reached_rows(self.P, self.policy))
         policy = f"The policy ({self.policy.legend}): {'; '.join(lines)}."
@@ -159,7 +162,9 @@ class MemorylessOptimum(Showing, Drawn):
         if self.certified:
             sure = f"certified to be optimal within {gap}" if self.gap else "certified optimal"
         else:
-            sure = f"bound {float(self.bound):.9g}, gap {gap}"
+            sure = "without an upper bound"
+            if self.bound < math.inf:
+                sure = f"bound {float(self.bound):.9g}, gap {gap}"
         what = f"best {self.kind} memoryless policy of {self.P.name}"
         worth = "average reward" if self.criterion == "average" else "value"
         return f"{what}: {worth} {value}, {sure} ({self.how})"
