@@ -36,8 +36,12 @@ _SOURCE = Path(__file__).parent.parent
 
 _LEARNER_ROOTS = ("workbench.core.augment", "workbench.sweeps.compute")
 _EVALUATION = "workbench.core.evaluate"
-_WITHOUT_NUMBERS = {"workbench.executors.executor", "workbench.progress"}
-"""Where work runs and how it is shown changes no number."""
+_WITHOUT_NUMBERS = {
+    "workbench.executors.executor",
+    "workbench.progress",
+    "workbench.optima.yardstick",
+}
+"""Where work runs and how it is shown, and beside what, changes no number."""
 
 _NEURAL_ROOTS = ("workbench.deep.train",)
 
