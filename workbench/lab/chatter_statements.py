@@ -26,8 +26,7 @@ from workbench.core.improve import improve
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import TaskSpace
-from workbench.lab.statements import NO, Statement, Verdict
-from workbench.memories import parse_memory
+from workbench.lab.statements import NO, Statement, Verdict, largest_reward, listed
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.results.json import model_from_json, model_json
 
@@ -54,23 +53,17 @@ class OracleChatters(Statement):
     about = "the oracle loop goes round for ever, clearly below the best memoryless value"
 
     def __post_init__(self) -> None:
-        given = (self.memory,) if isinstance(self.memory, str) else tuple(self.memory)
-        object.__setattr__(self, "memory", given)
+        self.read_memories("memory")
         for key in ("step", "lost"):
             object.__setattr__(self, key, Fraction(getattr(self, key)))
-        for each in given:
-            parse_memory(each)
-        if not given:
-            raise WorkbenchError("oracle-chatters needs a memory to chatter with")
         if not self.lost > 0:
             raise WorkbenchError(f"lost is a share above 0, not {self.lost}")
 
     def sentence(self) -> str:
-        *others, last = list(self.memory)
-        names = f"{', '.join(others)} and {last}" if others else last
         return (
-            f"From uniform the oracle loop with {names}, step {self.step}, goes round for ever, "
-            f"below the best memoryless value by {self.lost} of the largest reward or more."
+            f"From uniform the oracle loop with {listed(list(self.memory))}, step {self.step}, "
+            f"goes round for ever, below the best memoryless value by {self.lost} of the largest "
+            "reward or more."
         )
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
@@ -86,7 +79,7 @@ class OracleChatters(Statement):
             return NO
         highest = float(np.max(run.values[-run.window :]))
         below = float(best_memoryless(E).value) - highest
-        return below / float(largest_reward(P)) - float(self.lost)
+        return below / largest_reward(P) - float(self.lost)
 
     def exactly(self, P: POMDP) -> Verdict:
         facts: dict[str, str] = {}
@@ -99,16 +92,12 @@ class OracleChatters(Statement):
             facts[f"{memory} goes round between"] = f"{low} and {high}"
             better = found.get("better", {"value": str(high)})["value"]
             facts[f"{memory} could reach"] = better
-            if Fraction(better) - high < self.lost * largest_reward(P):
+            largest = max(abs(Fraction(r)) for r in P.R) or 1
+            if Fraction(better) - high < self.lost * largest:
                 # a better policy that is not known might still be as far above
                 return Verdict(None, facts)
             certificates.append(found)
         return Verdict(True, facts, tuple(certificates))
-
-
-def largest_reward(P: POMDP) -> Fraction:
-    """The largest absolute reward of an exact task, or 1 where all rewards are 0."""
-    return max(abs(Fraction(r)) for r in P.R) or Fraction(1)
 
 
 @lru_cache(maxsize=512)

@@ -18,9 +18,7 @@ from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
 from workbench.core.evaluate import evaluate
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.lab.spaces import TaskSpace
-from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
-from workbench.memories import parse_memory
+from workbench.lab.statements import CLEARLY, NO, Statement, Verdict, largest_reward
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.sufficiency.can_encode import Encoding, can_encode_optimal
@@ -42,13 +40,7 @@ class EncodesOptimum(Statement):
     about = "some memories encode an optimal history-based policy, and others do not"
 
     def __post_init__(self) -> None:
-        for key in ("memory", "but_not"):
-            given = getattr(self, key)
-            object.__setattr__(self, key, (given,) if isinstance(given, str) else tuple(given))
-        for each in (*self.memory, *self.but_not):
-            parse_memory(each)
-        if not self.memory:
-            raise WorkbenchError("encodes-optimum needs a memory that encodes one")
+        self.read_memories("memory", "but_not")
 
     def sentence(self) -> str:
         others = f", and with {' or '.join(self.but_not)} none is" if self.but_not else ""
@@ -57,19 +49,16 @@ class EncodesOptimum(Statement):
             f"history-based value{others}."
         )
 
-    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
-        return (*RELABELLINGS, "scale")
-
     def score(self, P: POMDP) -> float:
         best = float(best_history(P).value)
-        scale = max(1e-300, *(abs(float(r)) for r in P.R))
+        scale = largest_reward(P)
         lacks = {
             memory: (best - float(best_memoryless(augment(P, memory)).value)) / scale
             for memory in (*self.memory, *self.but_not)
         }
-        if any(lacks[memory] > 1e-9 for memory in self.memory):
+        if any(lacks[memory] > CLEARLY for memory in self.memory):
             return NO
-        return min((lacks[memory] for memory in self.but_not), default=1.0) - 1e-9
+        return min((lacks[memory] for memory in self.but_not), default=1.0) - CLEARLY
 
     def exactly(self, P: POMDP) -> Verdict:
         facts: dict[str, str] = {}

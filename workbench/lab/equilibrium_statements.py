@@ -25,8 +25,7 @@ from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import Equilibria, equilibria
 from workbench.equilibrium.greedy_cells import DenseTask, blocks
 from workbench.equilibrium.learned_values import target_of
-from workbench.lab.spaces import TaskSpace
-from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
+from workbench.lab.statements import CLEARLY, NO, Statement, Verdict, largest_reward
 from workbench.memories import parse_memory
 from workbench.optima.best_memoryless import best_memoryless
 
@@ -35,11 +34,6 @@ MOST_JUDGED = 20_000
 
 MOST_LISTED = 5_000
 """Certificates list so many greedy policies, at most."""
-
-_CLEARLY = 1e-9
-"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks
-are
-worth the exact look that decides (`exactly`); a find never rests on them."""
 
 LEARNERS: dict[str, Any] = {"qlearning": QLearning, "sarsa": Sarsa}
 
@@ -79,9 +73,6 @@ class SettlingStatement(Statement):
         extra = {"lam": 0} if self.learner == "sarsa" else {}
         return LEARNERS[self.learner](epsilon=self.epsilon, **extra)
 
-    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
-        return (*RELABELLINGS, "scale")
-
     def _judgeable(self, E: POMDP) -> DenseTask | None:
         task = DenseTask(E, target_of(self._record), float(self.epsilon))
         return task if task.ends and task.cells <= MOST_JUDGED else None
@@ -107,10 +98,6 @@ class SettlingStatement(Statement):
         }
 
 
-def _scale(P: POMDP) -> float:
-    return max(1e-300, *(abs(float(r)) for r in P.R))
-
-
 @dataclass(frozen=True)
 class NoFixedPoint(SettlingStatement):
     """Q-learning has no fixed point: every greedy policy leads to a table that prefers another."""
@@ -129,7 +116,7 @@ class NoFixedPoint(SettlingStatement):
         least = np.inf
         for actions in blocks(E, task.rows, task.block_size()):
             least = min(least, float(np.nanmin(task.look_at(actions).worst)))
-        return least / _scale(P) - _CLEARLY
+        return least / largest_reward(P) - CLEARLY
 
     def exactly(self, P: POMDP) -> Verdict:
         found, certificates = self._decided(P)
@@ -153,7 +140,7 @@ class OnlyWorstFixedPoint(SettlingStatement):
         E = augment(P, self.memory)
         best = best_memoryless(E, exact=exact).value
         worst = -best_memoryless(E.scale_rewards(-1), exact=exact).value
-        near = 0 if exact else _CLEARLY * _scale(P)
+        near = 0 if exact else CLEARLY * largest_reward(P)
         holds = len(found) > 0 and best - worst > near
         return holds and all(abs(e.value - worst) <= near for e in found), best, worst
 
@@ -163,7 +150,7 @@ class OnlyWorstFixedPoint(SettlingStatement):
             return np.nan
         found = equilibria(E, self._record)
         holds, best, worst = self._judged(P, found, exact=False)
-        return (best - worst) / _scale(P) if holds else NO
+        return (best - worst) / largest_reward(P) if holds else NO
 
     def exactly(self, P: POMDP) -> Verdict:
         found, certificates = self._decided(P)
@@ -194,8 +181,8 @@ class SeveralFixedPoints(SettlingStatement):
         if self._judgeable(E) is None:
             return np.nan
         values = [e.value for e in equilibria(E, self._record) if e.strict]
-        spread = (max(values) - min(values)) / _scale(P) if values else 0.0
-        return spread if spread > _CLEARLY else NO
+        spread = (max(values) - min(values)) / largest_reward(P) if values else 0.0
+        return spread if spread > CLEARLY else NO
 
     def exactly(self, P: POMDP) -> Verdict:
         found, certificates = self._decided(P)

@@ -34,7 +34,7 @@ from workbench.core.space import Label
 from workbench.improvement import batch
 from workbench.lab.sequences import SequenceTasks, table_of
 from workbench.lab.spaces import Codes, TaskSpace
-from workbench.lab.statements import Statement, Verdict
+from workbench.lab.statements import Statement, Verdict, largest_reward, listed
 from workbench.memories import parse_memory
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.results.json import model_from_json, model_json
@@ -83,21 +83,15 @@ class OracleStuck(_AboutLoops):
     )
 
     def __post_init__(self) -> None:
-        for key in ("memory", "but_not"):
-            given = getattr(self, key)
-            object.__setattr__(self, key, (given,) if isinstance(given, str) else tuple(given))
+        self.read_memories("memory", "but_not")
         object.__setattr__(self, "step", Fraction(self.step))
-        for each in (*self.memory, *self.but_not):
-            parse_memory(each)
-        if not self.memory:
-            raise WorkbenchError("oracle-stuck needs a memory to be stuck with")
 
     def sentence(self) -> str:
         text = (
-            f"From uniform the oracle loop with {_each(self.memory)} ends below the "
+            f"From uniform the oracle loop with {listed(list(self.memory))} ends below the "
             "best memoryless value"
         )
-        text += f", and with {_each(self.but_not)} it does not" if self.but_not else ""
+        text += f", and with {listed(list(self.but_not))} it does not" if self.but_not else ""
         return text + (", in whichever order the actions are." if self.any_order else ".")
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
@@ -199,7 +193,7 @@ class LargerDoesWorse(_AboutLoops):
 
     def score(self, P: POMDP) -> float:
         small, large = (_end_in_floats(P, memory, self.step, self.ties) for memory in self.memories)
-        return (small - large) / _largest(P) - _CLOSE
+        return (small - large) / largest_reward(P) - _CLOSE
 
     def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
         if not self.is_batched(space) or not isinstance(space, SequenceTasks):
@@ -234,17 +228,7 @@ def reordered(P: POMDP, order: Sequence[Label]) -> POMDP:
     )
 
 
-def _each(memories: tuple[str, ...] | str) -> str:
-    """The memories B1, or B1 and B2, or B1 to B3."""
-    names = list(memories)
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 # ---------------------------------------------------------------------- in floats
-
-
-def _largest(P: POMDP) -> float:
-    return max(1e-300, *(abs(float(r)) for r in P.R))
 
 
 def _end_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
@@ -262,7 +246,7 @@ def gap_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
     if table is not None and P.gamma == 1 and table.ndim in batch.LENGTHS:
         return float(_batch_gaps(np.array([table], dtype=float), memory, step, ties)[0])
     end = _end_in_floats(P, memory, step, ties)
-    return (float(best_memoryless(augment(P, memory)).value) - end) / _largest(P) - _CLOSE
+    return (float(best_memoryless(augment(P, memory)).value) - end) / largest_reward(P) - _CLOSE
 
 
 def _batch_gaps(

@@ -20,13 +20,9 @@ import numpy as np
 from workbench.core.augment import augment
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.pomdp import POMDP
-from workbench.lab.spaces import TaskSpace
-from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
+from workbench.lab.statements import CLEARLY, NO, Statement, Verdict, largest_reward
 from workbench.memories import parse_memory
 from workbench.research.critical_points import CriticalPoint, CriticalPoints, critical_points
-
-CLEARLY = 1e-9
-"""Values nearer than this share of them are not told apart."""
 
 MOST_FACES = 500
 """Products with more faces are not judged."""
@@ -56,9 +52,6 @@ class MoreLocalOptima(Statement):
             f"{self.memory} there is a strict local maximum that is worse than the best."
         )
 
-    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
-        return (*RELABELLINGS, "scale")
-
     def score(self, P: POMDP) -> float:
         try:
             found = critical_points(augment(P, self.memory), max_faces=MOST_FACES)
@@ -68,8 +61,7 @@ class MoreLocalOptima(Statement):
         except TooLarge:
             return np.nan
         best, worse = pair
-        largest = max(1e-300, *(abs(float(r)) for r in P.R))
-        return (float(best.value) - float(worse.value)) / largest
+        return (float(best.value) - float(worse.value)) / largest_reward(P)
 
     def exactly(self, P: POMDP) -> Verdict:
         try:
@@ -102,7 +94,7 @@ class MoreLocalOptima(Statement):
         if not strict:
             return None
         best, worse = tops[0], strict[-1]
-        room = CLEARLY * max(abs(float(r)) for r in P.R)
+        room = CLEARLY * largest_reward(P)
         return (best, worse) if best.value - worse.value > room else None
 
 

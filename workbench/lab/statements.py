@@ -29,7 +29,7 @@ from __future__ import annotations
 import inspect
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
@@ -42,13 +42,27 @@ from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import Codes, TaskSpace
-from workbench.memories import attach
+from workbench.memories import attach, parse_memory
 from workbench.text import did_you_mean, shorten
 
 RELABELLINGS = ("states", "observations", "actions")
 
 NO = -np.inf
 """The score of a task on which there is nothing to climb."""
+
+CLEARLY = 1e-9
+"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks
+are worth the exact look that decides; a find never rests on them."""
+
+
+def largest_reward(P: POMDP) -> float:
+    """The largest absolute reward, above 0, so that scores can be shares of it."""
+    return max(1e-300, *(abs(float(r)) for r in P.R))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: B1, or B1 and B2, or B1, B2 and B3."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,19 @@ class Statement(ABC):
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
         """The symmetries of a space that leave the answer alone, whatever the task."""
-        return ()
+        return (*RELABELLINGS, "scale")
+
+    def read_memories(self, *keys: str) -> None:
+        """Make parameters that hold one memory's name, or several, tuples of names that are known.
+        The first is not empty."""
+        for key in keys:
+            given = getattr(self, key)
+            names = (given,) if isinstance(given, str) else tuple(given)
+            object.__setattr__(self, key, names)
+            for each in names:
+                parse_memory(each)
+        if not getattr(self, keys[0]):
+            raise WorkbenchError(f"{self.name} needs a memory to be about")
 
     def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
         """The scores of several tasks of a space."""
@@ -151,6 +177,10 @@ class Predicate(Statement):
     def sentence(self) -> str:
         text = inspect.getdoc(self.holds) or str(getattr(self.holds, "__name__", "a predicate"))
         return text.split("\n")[0]
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        """None: what a function looks at is not known."""
+        return ()
 
     def settings(self) -> dict[str, Any]:
         name = getattr(self.holds, "__qualname__", "predicate")

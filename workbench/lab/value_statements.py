@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +37,11 @@ from workbench.core.td import td_values
 from workbench.evaluation.discrepancy import lambda_discrepancy
 from workbench.lab.sequences import SequenceTasks
 from workbench.lab.spaces import TaskSpace
-from workbench.lab.statements import NO, RELABELLINGS, Statement, Verdict
+from workbench.lab.statements import CLEARLY, NO, Statement, Verdict, largest_reward
 from workbench.memories import B, none, parse_memory
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
 from workbench.sufficiency.expressive import is_sufficiently_expressive
-
-_CLEARLY = 1e-9
-"""What a score has to be at least, as a share of the largest reward. Scores only say which tasks
-are
-worth the exact look that decides (`exactly`); a find never rests on them."""
 
 
 def with_memory(P: POMDP, memory: str) -> POMDP:
@@ -54,15 +49,25 @@ def with_memory(P: POMDP, memory: str) -> POMDP:
     return P if memory == "none" else augment(P, memory)
 
 
-def _rewards_may_shift(space: TaskSpace, undiscounted: bool) -> bool:
-    return isinstance(space, SequenceTasks) and (space.gamma == 1 or not undiscounted)
+@dataclass(frozen=True)
+class _AboutValues(Statement):
+    """Rewards of sequence tasks may be shifted as well, of discounted ones only where no TD values
+    are looked at."""
+
+    shift_needs_no_discount: ClassVar[bool] = True
+
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        shifts = isinstance(space, SequenceTasks) and (
+            space.gamma == 1 or not self.shift_needs_no_discount
+        )
+        return (*super().symmetries(space), *(("shift",) if shifts else ()))
 
 
 # ---------------------------------------------------------------------- TD and greedy
 
 
 @dataclass(frozen=True)
-class TDGreedyLeaves(Statement):
+class TDGreedyLeaves(_AboutValues):
     """Every optimal deterministic policy of <P, memory> has a strict non-Markovian shortcut:
     Q-learning's target leaves it.
 
@@ -86,10 +91,6 @@ class TDGreedyLeaves(Statement):
             f"With {self.memory}, greedy on one-step TD values leaves {which} for "
             "an action that is no better."
         )
-
-    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
-        kinds = (*RELABELLINGS, "scale")
-        return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=True) else kinds
 
     def score(self, P: POMDP) -> float:
         E = with_memory(P, self.memory)
@@ -130,7 +131,7 @@ class TDGreedyLeaves(Statement):
 
 
 @dataclass(frozen=True)
-class GreedyLowers(Statement):
+class GreedyLowers(_AboutValues):
     """From some policy every small enough step towards the greedy policy lowers the return,
     although greedy is unique.
 
@@ -146,6 +147,7 @@ class GreedyLowers(Statement):
     memory : of the task; the step is taken in <P, memory>.
     """
 
+    shift_needs_no_discount = False
     weights: str = "visits"
     parts: int = 0
     memory: str = "none"
@@ -168,15 +170,11 @@ class GreedyLowers(Statement):
             f"{self.weights}-weighted q lowers the return."
         )
 
-    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
-        kinds = (*RELABELLINGS, "scale")
-        return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=False) else kinds
-
     def score(self, P: POMDP) -> float:
         E = with_memory(P, self.memory)
-        scale = max(1e-300, *(abs(float(r)) for r in P.R))
+        scale = largest_reward(P)
         found = [self._fall(E, pi, exact=False) for pi in self._policies(E)]
-        known = [float(fall) / scale - _CLEARLY for fall, _ in found if fall is not None]
+        known = [float(fall) / scale - CLEARLY for fall, _ in found if fall is not None]
         return max(known, default=NO)
 
     def exactly(self, P: POMDP) -> Verdict:
@@ -266,7 +264,7 @@ def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class ZeroDiscrepancy(Statement):
+class ZeroDiscrepancy(_AboutValues):
     """TD(0) and Monte Carlo agree on every (o, a) under the uniform policy, yet a memory improves
     the policy.
 
@@ -291,24 +289,20 @@ class ZeroDiscrepancy(Statement):
             f"{self.memory} gives a better policy than none."
         )
 
-    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
-        kinds = (*RELABELLINGS, "scale")
-        return (*kinds, "shift") if _rewards_may_shift(space, undiscounted=True) else kinds
-
     def score(self, P: POMDP) -> float:
         if repeats_an_observation(P):
             return NO
         try:
             apart = float(lambda_discrepancy(P, uniform(P), norm=np.inf))
-            scale = max(1e-300, *(abs(float(r)) for r in P.R))
-            if not apart <= _CLEARLY * scale:
+            scale = largest_reward(P)
+            if not apart <= CLEARLY * scale:
                 return -apart / scale
             better = float(
                 best_memoryless(augment(P, self.memory)).value - best_memoryless(P).value
             )
         except NeverEnds:
             return np.nan
-        return better / scale - _CLEARLY
+        return better / scale - CLEARLY
 
     def exactly(self, P: POMDP) -> Verdict:
         if repeats_an_observation(P):
@@ -358,12 +352,11 @@ def repeats_an_observation(P: POMDP) -> bool:
 
 
 @dataclass(frozen=True)
-class _AboutBits(Statement):
+class _AboutBits(_AboutValues):
     """The common part of the two statements about Proposition A.2 (1). Rewards do not matter to
     them."""
 
-    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
-        return (*RELABELLINGS, "scale", *(("shift",) if isinstance(space, SequenceTasks) else ()))
+    shift_needs_no_discount = False
 
     def score(self, P: POMDP) -> float:
         found = self.exactly(P).holds
