@@ -22,7 +22,7 @@ from workbench.checker.spoiled import Spoiled
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError
 from workbench.results.json import model_json
 
-TENTH = Fraction(1, 10)
+TENTH, F = Fraction(1, 10), Fraction
 
 
 def certificate_of(P, memory, learner=None, **options):
@@ -233,5 +233,8 @@ def test_a_potential_holds_for_every_action_of_the_set_and_starts_below_zero(goo
     U[1 - first], U[first] = Fraction(1), -half + TENTH / 2
     on, off = (E.actions.index((a, "-")) for a in ("on", "off"))
     assert bounds.is_shown(U, r, [(off,), (off,)], strict=True)
+    for total, strict, shown in ((0, True, False), (0, False, True), (F(1, 9), False, False)):
+        moved = [x - U[first] + total for x in U]  # a potential plus a constant is one, too
+        assert bounds.is_shown(moved, r, [(off,), (off,)], strict=strict) == shown
     assert not bounds.is_shown(U, r, [(on, off), (on, off)], strict=True)
     assert not bounds.is_shown(U, r, [(on,), (on,)], strict=True)
