@@ -174,6 +174,10 @@ def test_every_form_of_arrays_gives_the_same_model():
             {"p": lambda s, a: {"end": 1}},
             r"s=s, a=go\): an outcome is a pair \(s_next, r\), not 'end'",
         ),
+        *(
+            ({"p": lambda s, a, odd=odd: {odd: 1}}, "an outcome is a pair")
+            for odd in (("end", 0, 1), ("end",), "e0")
+        ),
         ({"p": lambda s, a: [("end", 1)]}, r"s=s, a=go\) must be a distribution"),
         ({"p": lambda s, a: {("end", "much"): 1}}, r"s=s, a=go\): 'much' is not a number"),
         ({"p": lambda s, a: {("end", 0): Decimal("NaN")}}, r"s=s, a=go\): .* is not a number"),
