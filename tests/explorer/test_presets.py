@@ -125,7 +125,7 @@ def test_learning_that_cannot_settle_is_a_portrait_without_a_fixed_point(page):
         "Array.from(document.querySelectorAll('#portrait-regions tbody tr'), (e) => e.innerText)"
     )
     assert len(leaves) == 2
-    assert all("the table leaves" in one for one in leaves)
+    assert all("no fixed point" in one for one in leaves)
     page.until(
         "(() => { const card = document.querySelector('#portrait-card'); "
         "const { top } = card.getBoundingClientRect(); "

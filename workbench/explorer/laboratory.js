@@ -250,7 +250,7 @@
     const x = (l) => left + l * (width - left - right), y = (v) => top + ((height - top - bottom) * (high - v)) / (high - low);
     const drawn = lines[0].map((_, a) => {
       if (!lines.every((row) => Number.isFinite(row[a]))) return "";
-      const hue = `hsl(${Math.round((360 * a) / P.nA)} 60% 45%)`, points = lines.map((row, i) => `${x(i / 20).toFixed(1)},${y(row[a]).toFixed(1)}`).join(" ");
+      const hue = `hsl(${Math.round((360 * a) / P.nA + 20)} 65% 48%)`, points = lines.map((row, i) => `${x(i / 20).toFixed(1)},${y(row[a]).toFixed(1)}`).join(" ");
       return `<polyline points="${points}" fill="none" stroke="${hue}" stroke-width="2" stroke-dasharray="${["", "6 3", "2 3", "8 3 2 3"][a % 4]}"/>`;
     }).join("") + endLabels(P, lines, x(1), y, [top, height - bottom]);
     $("lambda-chart").innerHTML = `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="TD(λ) values of one row, from λ = 0 to Monte Carlo">` +
@@ -271,8 +271,8 @@
         const does = W.decidingRows(P).map((o) => { const { m, o: seen } = W.rowLabels(P, o); return `${[m, seen].filter((x) => x !== null).join(", ")}: ${W.actionLabel(P, actions[o])}`; }).join("; ");
         return `<tr><td>${W.shown(value)}</td><td>${strict ? "strict" : "tied"}</td><td>${W.escape(does)}</td></tr>`;
       });
-      $("settled").innerHTML = `<table><caption>${name}, ε ${W.escape(state.extra.epsilon)}: ${fixed.length} of ${policies.toLocaleString("en")} greedy policies fit the table that they lead to</caption>` +
-        `<thead><tr><th scope="col">worth</th><th scope="col">kind</th><th scope="col">it does</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
+      $("settled").innerHTML = `<table><caption>${name}, ε ${W.escape(state.extra.epsilon)}: ${policies.toLocaleString("en")} greedy policies looked at; ${fixed.length === 1 ? "1 is a fixed point" : `${fixed.length} are fixed points`}: greedy on the values that following it leads to</caption>` +
+        `<thead><tr><th scope="col">value</th><th scope="col">kind</th><th scope="col">policy</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
     } catch (error) {
       if (!(error instanceof RangeError) && !(error instanceof W.NeverEnds)) throw error;
       $("settled").textContent = `Not decided here: ${error.message}.`;

@@ -163,10 +163,10 @@
     const { P, entries } = kept, rows = [...new Set(entries.map(([o]) => o))];
     const body = found.policies.map((g, k) => {
       const { at, fits } = found.ends[k], does = rows.map((o) => `${rowText(P, o)}: ${W.actionLabel(P, g[o])}`).join("; ");
-      const stays = fits === null ? "the table leaves" : fits ? "stays, strictly" : "stays, with ties";
+      const stays = fits === null ? "no fixed point" : fits ? "a fixed point" : "a fixed point with ties";
       return `<tr><th scope="row">${k + 1}</th><td>${W.escape(does)}</td><td>${at.map(digits).join(", ")}</td><td>${stays}</td></tr>`;
     });
-    return `<table><caption>Regions</caption><thead><tr><th scope="col">region</th><th scope="col">greedy there</th><th scope="col">leads to</th><th scope="col">and</th></tr></thead><tbody>${body.join("")}</tbody></table>`;
+    return `<table><caption>Regions</caption><thead><tr><th scope="col">region</th><th scope="col">greedy there</th><th scope="col">leads to</th><th scope="col">there is</th></tr></thead><tbody>${body.join("")}</tbody></table>`;
   }
 
   function words(found) {
