@@ -152,7 +152,7 @@ def history_optimum(
     if M.shape[0] == 0:
         how = "every episode ends at once"
         anything = follow_memoryless(P, uniform(P))
-        return HistoryOptimum(P, *_same(Fraction(0)), True, 0, how, 0.0, policy=anything)
+        return _known(P, Fraction(0), True, 0, how, began, anything)
     informed = optimal(M)
     require_end(P, informed)
     listed = _listed(P, exact, limits, began)
@@ -178,9 +178,17 @@ def of_all_actions(
     return replace(found, P=P, policy=replace(found.policy, P=P, rows=tuple(rows)))
 
 
-def _same(value: Number) -> tuple[Number, Number, Number, Number]:
-    """value, lower, upper and gap of a value known exactly."""
-    return value, value, value, value - value
+def _known(
+    P: POMDP,
+    value: Number,
+    exact: bool,
+    beliefs: int,
+    how: str,
+    began: float,
+    policy: HistoryPolicy | None = None,
+) -> HistoryOptimum:
+    seconds = time.monotonic() - began
+    return HistoryOptimum(P, value, value, value, exact, beliefs, how, seconds, policy=policy)
 
 
 def _grows(graph: BeliefGraph) -> bool:
@@ -217,13 +225,13 @@ def _listed(
         best = optimal(belief_process(graph, RATIONALS), first=found.policy)
         require_end(P, best)
         if isinstance(best.value, float):
-            return HistoryOptimum(P, *_UNBOUNDED, True, len(graph), _loops(count), _since(began))
+            return _known(P, math.inf, True, len(graph), _loops(count), began)
         value = RATIONALS.back(best.value)
         how = f"policy iteration in rationals over {count}"
         policy = follow_beliefs(P, graph, best.policy)
-        return HistoryOptimum(P, *_same(value), True, len(graph), how, _since(began), policy=policy)
+        return _known(P, value, True, len(graph), how, began, policy)
     if found.value == math.inf:
-        return HistoryOptimum(P, *_UNBOUNDED, False, len(graph), _loops(count), _since(began))
+        return _known(P, math.inf, False, len(graph), _loops(count), began)
     slack = 0.0 if P.is_exact else 4 * len(P.S) * sys.float_info.epsilon * M.scale(found.v)
     lower, upper = lower_bound(M, found, slack), upper_bound(M, found, slack)
     if not math.isfinite(upper - lower):
@@ -236,25 +244,16 @@ def _listed(
         value=found.value,
         lower=lower,
         upper=upper,
-        gap=upper - lower,
         exact=False,
         beliefs=len(graph),
         how=how,
-        seconds=_since(began),
+        seconds=time.monotonic() - began,
         policy=follow_beliefs(P, graph, found.policy),
     )
 
 
-_UNBOUNDED = math.inf, math.inf, math.inf, 0.0
-"""value, lower, upper and gap where policies that end can collect any amount on their way."""
-
-
 def _loops(count: str) -> str:
     return f"unbounded: gamma is 1 and a loop among {count} has a positive average reward"
-
-
-def _since(began: float) -> float:
-    return time.monotonic() - began
 
 
 def _bounds(
@@ -289,18 +288,8 @@ def _bounds(
                 f"floats tell nothing of the best history-based value of {P.name}: some policy may "
                 "take extremely long to end. Exact numbers, or a smaller gamma, may help"
             )
-        return HistoryOptimum(
-            P=P,
-            value=lower,
-            lower=lower,
-            upper=upper,
-            gap=upper - lower,
-            exact=False,
-            beliefs=None,
-            how=how,
-            seconds=_since(began),
-            policy=None if best is None else follow_memoryless(P, best),
-        )
+        policy = None if best is None else follow_memoryless(P, best)
+        return HistoryOptimum.between(P, lower, upper, how, began, policy)
     model = BeliefModel(P, states)
     bounds = Bounds(model, above[first], np.concatenate([way.alphas for way in ways]))
     gap, aim, interrupted = bounds.gap(), tolerance * size, False
@@ -322,25 +311,13 @@ def _bounds(
         how += ", interrupted"
     elif gap.upper - gap.lower > aim and bounds.backups < limits.backups:
         how += f", stopped after {limits.seconds:g} seconds"
-    policy = _follow_vectors(P, bounds, ways)
+    found = _follow_vectors(P, bounds, ways)
     # vectors leave room for the largest number of the task, and full information and the policy
     # itself only for those that they meet
     lower, upper = gap.lower, min(gap.upper, upper_bound(M, informed))
-    if upper - lower > aim and _followed_nodes(policy) * len(states) <= _FOLLOWED:
-        lower = max(lower, _surely_worth(policy.evaluate()))
-    return HistoryOptimum(
-        P=P,
-        value=lower,
-        lower=lower,
-        upper=upper,
-        gap=upper - lower,
-        exact=False,
-        beliefs=None,
-        how=how,
-        seconds=_since(began),
-        interrupted=interrupted,
-        policy=policy,
-    )
+    if upper - lower > aim and _followed_nodes(found) * len(states) <= _FOLLOWED:
+        lower = max(lower, _surely_worth(found.evaluate()))
+    return HistoryOptimum.between(P, lower, upper, how, began, found, interrupted=interrupted)
 
 
 def _can_go_on(M: MDP) -> bool:

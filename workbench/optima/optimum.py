@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -36,8 +37,8 @@ class HistoryOptimum(Showing, Drawn):
     ----------
     value : the optimum where it is known; otherwise the lower bound, a value that some policy
         surely reaches.
-    lower, upper, gap : what is certain, and how far apart the two are; upper is infinite where
-        floats certify no bound, and both are where values are unbounded.
+    lower, upper : what is certain; upper is infinite where floats certify no bound, and both are
+        where values are unbounded.
     exact : whether value is the optimum exactly, a Fraction.
     beliefs : how many pairs (o, b) can be reached; None if not all were listed.
     how : how it was found, in words.
@@ -50,7 +51,6 @@ class HistoryOptimum(Showing, Drawn):
     value: Number
     lower: Number
     upper: Number
-    gap: Number
     exact: bool
     beliefs: int | None
     how: str
@@ -58,6 +58,26 @@ class HistoryOptimum(Showing, Drawn):
     interrupted: bool = False
     policy: HistoryPolicy | None = None
     criterion: str = "return"
+
+    @classmethod
+    def between(
+        cls,
+        P: POMDP,
+        lower: float,
+        upper: float,
+        how: str,
+        began: float,
+        policy: HistoryPolicy | None,
+        **more: Any,
+    ) -> HistoryOptimum:
+        """What bounds tell of a search that began at a time (`time.monotonic`)."""
+        seconds = time.monotonic() - began
+        return cls(P, lower, lower, upper, False, None, how, seconds, policy=policy, **more)
+
+    @property
+    def gap(self) -> Number:
+        """The distance of the bounds, and 0 where values are unbounded."""
+        return 0.0 if self.lower == self.upper == math.inf else self.upper - self.lower
 
     @property
     def figure(self) -> str:  # type: ignore[override]

@@ -431,7 +431,6 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
             value=value,
             lower=low,
             upper=high,
-            gap=high - low,
             exact=bool(wants_exact),
             beliefs=len(graph),
             how=f"policy iteration over {count}"
@@ -452,16 +451,6 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
     value, error = AverageCriterion(P).worth(below.policy)
     lower = value - error
     upper = max(float(optimal_gain(continue_process(from_states(P, FLOATS))).bound), lower)
-    return HistoryOptimum(
-        P=P,
-        value=lower,
-        lower=lower,
-        upper=upper,
-        gap=upper - lower,
-        exact=False,
-        beliefs=None,
-        how=f"more than {limits.beliefs:,} beliefs: best memoryless policy, and full information",
-        seconds=time.monotonic() - began,
-        policy=follow_memoryless(P, below.policy),
-        criterion="average",
-    )
+    how = f"more than {limits.beliefs:,} beliefs: best memoryless policy, and full information"
+    policy = follow_memoryless(P, below.policy)
+    return HistoryOptimum.between(P, lower, upper, how, began, policy, criterion="average")
