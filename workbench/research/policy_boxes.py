@@ -43,13 +43,6 @@ _CUTS = 8
 _WORTH = 0.9
 """A cut that leaves less than this share of the widths is followed by another bound."""
 
-_HELPS = 0.02
-"""The linear program is worth its time in the halves of a box where it took off this share of what
-the bound was too large by."""
-
-_WIDE = 0.25
-"""Above this width it is always tried."""
-
 _FEW = 40
 """States up to which it is tried."""
 
@@ -67,8 +60,7 @@ class _Box:
     Attributes
     ----------
     rank : minus the bound, and a number to break ties by.
-    o, a, at : the row, the action and the probability to split at; programmed : whether the linear
-        program is worth its time in the halves.
+    o, a, at : the row, the action and the probability to split at.
     """
 
     rank: tuple[float, int]
@@ -77,7 +69,6 @@ class _Box:
     o: int = field(compare=False)
     a: int = field(compare=False)
     at: float = field(compare=False)
-    programmed: bool = field(compare=False)
 
     @property
     def bound(self) -> float:
@@ -168,7 +159,7 @@ class BoxSearch:
         low, high, ceiling = self._root
         ended = ""
         if not self._heap:
-            whole = self._bound(low, high, ceiling, value, aim, self._program is not None)[0]
+            whole = self._bound(low, high, ceiling, value, aim)[0]
             self._heap.append(whole)
         with Waiting(f"boxes of policies of {name}") as waiting:
             try:
@@ -209,7 +200,7 @@ class BoxSearch:
             low, high = parent.low.copy(), parent.high.copy()
             (high if side == 0 else low)[o, a] = parent.at
             tighten(low, high)
-            box, there = self._bound(low, high, parent.bound, value, aim, parent.programmed)
+            box, there = self._bound(low, high, parent.bound, value, aim)
             kept.append(box)
             if there > value:  # a start in a basin that no climb had reached
                 climbed, worth = self._improve(centre(low, high))
@@ -230,7 +221,6 @@ class BoxSearch:
         ceiling: float,
         value: float,
         aim: float,
-        programmed: bool,
     ) -> tuple[_Box, float]:
         """Bound a box, and evaluate its centre. Parts with nothing better than `value` are cut
         off."""
@@ -239,7 +229,7 @@ class BoxSearch:
             low, high = low.copy(), high.copy()
             if not self._bounds.cut_traps(low, high):
                 self.boxes += 1
-                return _Box((math.inf, self.boxes), low, high, 0, 0, 0.0, False), worth
+                return _Box((math.inf, self.boxes), low, high, 0, 0, 0.0), worth
         for _ in range(_CUTS):
             self.boxes += 1
             found = self._bounds.bound_box(low, high, value + aim)
@@ -258,14 +248,11 @@ class BoxSearch:
                     break
                 tighten(low, high)
                 continue
-            if not programmed or self._program is None or not np.isfinite(found.most).all():
+            if self._program is None or not np.isfinite(found.most).all():
                 break
             said = self._program.solve(low, high, found.least, found.most, value + 0.5 * aim)
             if said is None:
                 break
-            off = found.bound - value
-            # a program takes as long as many boxes: halves inherit whether it was worth that
-            programmed = (high - low).max() > _WIDE or found.bound - said.bound > _HELPS * off
             if said.bound >= bound:
                 break
             bound = said.bound
@@ -286,5 +273,5 @@ class BoxSearch:
         if high[o, a] - low[o, a] < _THINNEST:  # cut off meanwhile
             o, a = divmod(int(np.argmax(high - low)), low.shape[1])
         at = 0.5 * float(low[o, a] + high[o, a])
-        box = _Box((-bound, self.boxes), low, high, o, a, at, programmed)
+        box = _Box((-bound, self.boxes), low, high, o, a, at)
         return box, worth
