@@ -13,8 +13,8 @@ from workbench import POMDP, best_history, best_memoryless, critical_points, eva
 from workbench.core.errors import NeverEnds, TooLarge, Unbounded, WorkbenchError
 from workbench.core.fields import FLOATS
 from workbench.optima.mdp import from_states
-from workbench.research.divergence import require_bound
 from workbench.research.policy_boxes import is_boxable, too_large_for_boxes
+from workbench.research.stochastic_search import require_bound
 from workbench.sufficiency.census import count_task
 
 F = Fraction

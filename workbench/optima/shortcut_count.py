@@ -31,6 +31,7 @@ from workbench.core.shortcuts import (
 )
 from workbench.core.td import td_values
 from workbench.core.ties import sign_of_difference, tie_order
+from workbench.optima.branch_and_bound import forced
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
 from workbench.progress import Waiting
@@ -230,11 +231,7 @@ class BehaviourSearch:
         `o`."""
         fixed = choice.copy()
         fixed[o] = a
-        allowed = np.ones(self.M.shape, dtype=bool)
-        decided = fixed[self.M.seen] >= 0
-        allowed[decided] = False
-        allowed[decided, fixed[self.M.seen][decided]] = True
-        return float(optimal(self.M, allowed).value)
+        return float(optimal(self.M, forced(self.M, fixed)).value)
 
     def _sign(self, x: Any, y: Any) -> int:
         """The sign of a difference of two values. It is 0 for floats within rounding errors.
