@@ -242,27 +242,12 @@ class RecurrentPPO(PPO):
     @classmethod
     def hallway(cls, **changes: Any) -> Self:
         """The paper's settings for the hallway tasks (Appendix D.2)."""
-        found: dict[str, Any] = {
-            "hidden": (512,) * 4,
-            "cells": 512,
-            "minibatches": 16,
-            "epochs": 1,
-            "clip": 0.1,
-        }
-        return cls(**found | changes)
+        return super().hallway(**{"cells": 512, "n": 128} | changes)
 
     @classmethod
     def tuned(cls, **changes: Any) -> Self:
         """Settings for short runs on two cores, chosen on seeds of their own."""
-        found: dict[str, Any] = {
-            "hidden": (64,),
-            "cells": 64,
-            "learning_rate": 3e-3,
-            "n": 64,
-            "environments": 32,
-            "entropy": 0.01,
-        }
-        return cls(**found | changes)
+        return super().tuned(**{"hidden": (64,), "cells": 64} | changes)
 
 
 @dataclass(frozen=True)

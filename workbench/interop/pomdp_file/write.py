@@ -10,7 +10,7 @@ of it, which behave alike.
 from __future__ import annotations
 
 import re
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact, Overflow
 from fractions import Fraction
 from typing import Any
 
@@ -198,16 +198,12 @@ class _Speller:
         return self.known[x]
 
     def _rounded(self, x: Fraction) -> str:
-        fraction = (
-            str(x)
-            if x.denominator.bit_length() + x.numerator.bit_length() < 3 * _LONGEST_FRACTION
-            else ""
-        )
-        if not fraction:
+        if x.denominator.bit_length() + x.numerator.bit_length() >= 3 * _LONGEST_FRACTION:
             raise PomdpFileError(
                 f"a number with more than {_LONGEST_FRACTION} digits cannot be written: "
                 f"{show(float(x))}"
             )
+        fraction = str(x)
         digits = _DIGITS
         while True:
             context = Context(prec=digits, Emax=10**6, Emin=-(10**6))
@@ -222,13 +218,10 @@ class _Speller:
 
 def _decimal(x: Fraction) -> str | None:
     """The decimal that equals a fraction, if it is short."""
-    rest, twos, fives = x.denominator, 0, 0
-    while rest % 2 == 0 and twos <= _LONGEST_DECIMAL:
-        rest, twos = rest // 2, twos + 1
-    while rest % 5 == 0 and fives <= _LONGEST_DECIMAL:
-        rest, fives = rest // 5, fives + 1
-    places = max(twos, fives, 1)
-    if rest != 1 or places > _LONGEST_DECIMAL or x.numerator.bit_length() > 4 * _LONGEST_DECIMAL:
+    context = Context(prec=_LONGEST_DECIMAL, Emax=_LONGEST_DECIMAL, Emin=-_LONGEST_DECIMAL)
+    context.traps[Inexact] = context.traps[Overflow] = True
+    try:
+        found = f"{context.divide(Decimal(x.numerator), Decimal(x.denominator)):f}"
+    except ArithmeticError:
         return None
-    digits = str(abs(x.numerator) * 10**places // x.denominator).rjust(places + 1, "0")
-    return f"{'-' if x < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+    return found if "." in found else f"{found}.0"
