@@ -107,7 +107,7 @@ def test_captions_say_what_was_run():
     assert "30 seeds of 4,000,000 steps" in text
     assert "half a standard deviation" in text
     assert all(f"v {v}, update {update}" in text for v in (0.0, 1.0) for update in UPDATES)
-    assert "no seeds" in caption(records.FIGURES["fig5"])
+    assert "nothing here is random" in caption(records.FIGURES["fig5"])
 
 
 # ---------------------------------------------------------------------- the pictures
