@@ -222,8 +222,8 @@ def page(rows: list[CensusRow], seconds: float) -> str:
     memories = FAMILIES if any(row.memories for row in rows) else ()
     titles = [*_MEANINGS, *memories]
     about = (
-        "The best value of each task, by what the agent sees and remembers. Each search took at "
-        f"most {seconds:g} seconds. Where there are two numbers, some policy reaches the first and "
+        "The best value of each task, by what the agent sees and remembers. The time limit of a "
+        f"search was {seconds:g} s. Where there are two numbers, some policy reaches the first and "
         "none exceeds the second."
     )
     inside = [row for row in rows if row.states]

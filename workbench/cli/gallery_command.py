@@ -76,7 +76,9 @@ def _list(console: Console, kept: Gallery, names: list[str]) -> None:
 
     found = kept.names()
     if not found:
-        console.print(f"{kept.folder} holds no finds yet: workbench search --list")
+        console.print(
+            f"{kept.folder} holds no finds yet; `workbench search --list` says what to search for"
+        )
         return
     by_statement: dict[str, list[tuple[object, ...]]] = {}
     for name in found:

@@ -28,6 +28,12 @@ _HEADINGS = {
 }
 """Headings of the columns behind the name, section by section."""
 
+_LEGENDS = {
+    "papers": "read: numbers of the paper itself; quoted: from other papers; ours: computed here",
+    "claims": "argued: by a written proof; checked: in a finite list of cases; supported: by "
+    "statistics; misprint: clear what is meant",
+}
+
 
 def list_command(
     what: Annotated[
@@ -69,12 +75,13 @@ def _sheet(section: str, lines: list[CatalogueLine]) -> Sheet:
     """A section as a table, with a row for each entry. An empty column of words is left out."""
     from workbench.tables.sheet import Column, Sheet
 
-    word, text = map(Column, _HEADINGS[section])
+    word, text = _HEADINGS[section]
+    key, told = Column(word, _LEGENDS.get(section, "")), Column(text)
     if any(line.word for line in lines):
-        columns: tuple[Column, ...] = (Column("name"), word, text)
+        columns: tuple[Column, ...] = (Column("name"), key, told)
         rows: list[tuple[str, ...]] = [(line.name, line.word, line.text) for line in lines]
     else:
-        columns, rows = (Column("name"), text), [(line.name, line.text) for line in lines]
+        columns, rows = (Column("name"), told), [(line.name, line.text) for line in lines]
     return Sheet(f"{section.capitalize()} ({len(lines)})", columns, tuple(rows))
 
 
