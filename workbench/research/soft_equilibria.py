@@ -37,7 +37,7 @@ from workbench.core.rows import row_places
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import target_of_whole_task
 from workbench.optima.yardstick import best_cell
-from workbench.plain_numbers import deadline, whole_number
+from workbench.plain_numbers import deadline
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
 from workbench.research.greedy_bounds import extreme, value_range
 from workbench.results.findings import Findings
@@ -52,7 +52,6 @@ MOST_BOXES = 2_000
 _MOST_SHOWN = 12
 """Fixed points that a table lists."""
 
-_STARTS = 4
 _STEPS = 600
 
 
@@ -148,7 +147,6 @@ def soft_equilibria(
     temperature: Number | None = None,
     *,
     most: int = MOST_BOXES,
-    seed: int = 0,
     max_seconds: float | None = None,
 ) -> SoftEquilibria:
     """Find the fixed points of a learner whose behaviour is a softmax of its table.
@@ -161,7 +159,6 @@ def soft_equilibria(
         towards: their epsilon is not used.
     temperature : tau, a positive number; by default the learner's own.
     most : look at so many boxes of tables at most; `complete` says whether it was enough.
-    seed : of the tables from which fixed points are looked for first.
     max_seconds : of the search; boxes that it does not come to stay in `left`.
 
     >>> from workbench.core.learners import QLearning
@@ -215,10 +212,8 @@ def soft_equilibria(
         ball(-spread, spread) if i % task.nA else ball(low, high) if bounded else flint.arb(0)
         for i in range(size)
     ]
-    rng = np.random.default_rng(whole_number("seed", seed, 0))
-    drawn = [rng.uniform(low, high, size) for _ in range(_STARTS * bounded)]
-    starts = (system.coordinates(system.followed(q)) for q in [*drawn, np.zeros(size)])
-    result = isolate(system, whole, most if bounded else 0, starts, until=deadline(max_seconds))
+    start = system.coordinates(system.followed(np.zeros(size)))
+    result = isolate(system, whole, most if bounded else 0, [start], until=deadline(max_seconds))
     kept = [_equilibrium(system, zero, alone) for zero, alone in system.known(result)]
     return SoftEquilibria(
         P=P,
