@@ -100,11 +100,6 @@ def all_updates(P: POMDP, memory: Memory) -> Iterator[dict]:
         yield dict(zip(arguments, writes, strict=True))
 
 
-def is_expressive(P: POMDP, memory: Memory, horizon: int) -> bool:
-    """Whether some f separates all histories of at most `horizon` actions."""
-    return any(separates(P, memory, f, horizon) for f in all_updates(P, memory))
-
-
 def best_deterministic(P: POMDP) -> Fraction:
     """The best value of a deterministic memoryless policy, over all of them that end."""
     values = []
