@@ -50,7 +50,7 @@ class OracleChatters(Statement):
     ties: str = "last"
     lost: Fraction = Fraction(1, 20)
     name = "oracle-chatters"
-    about = "the oracle loop goes round for ever, clearly below the best memoryless value"
+    about = "the oracle loop never settles, and stays clearly below the best memoryless value"
 
     def __post_init__(self) -> None:
         self.read_memories("memory")
@@ -62,8 +62,8 @@ class OracleChatters(Statement):
     def sentence(self) -> str:
         return (
             f"From uniform the oracle loop with {listed(list(self.memory))}, step {self.step}, "
-            f"goes round for ever, below the best memoryless value by {self.lost} of the largest "
-            "reward or more."
+            f"never settles, and stays below the best memoryless value by {self.lost} of the "
+            "largest reward or more."
         )
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:

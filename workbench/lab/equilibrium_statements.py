@@ -100,10 +100,13 @@ class SettlingStatement(Statement):
 
 @dataclass(frozen=True)
 class NoFixedPoint(SettlingStatement):
-    """Q-learning has no fixed point: every greedy policy leads to a table that prefers another."""
+    """Q-learning has no fixed point: no policy is greedy on the values learned under it."""
 
     name = "no-fixed-point"
-    about = "Q-learning (or Sarsa) has no fixed point: no greedy policy fits its own table"
+    about = (
+        "Q-learning (or Sarsa) has no fixed point: whichever policy it follows, the values learned "
+        "make another action look better"
+    )
 
     def sentence(self) -> str:
         return f"{self._who} has no fixed point."

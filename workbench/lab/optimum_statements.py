@@ -40,7 +40,7 @@ class MoreLocalOptima(Statement):
 
     memory: str = "K1"
     name = "more-memory-more-local-optima"
-    about = "one local maximum without memory; a worse strict one besides the best with it"
+    about = "one local maximum without memory; with it a strict local maximum that is worse"
 
     def __post_init__(self) -> None:
         if parse_memory(self.memory).name == "none":
