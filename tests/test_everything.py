@@ -5,20 +5,27 @@ kind that is made up here: what nobody has thought of is refused or computed as 
 never as its neighbour.
 """
 
+import inspect
 import json
+import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
+from toy_tasks import doors
 
+import workbench
 from pomdps import TASKS, recall, recall4
 from workbench import (
     POMDP,
     ExpectedSarsa,
+    Policy,
     QLearning,
     Sarsa,
     augment,
+    best_memoryless,
     equilibria,
     evaluate,
     improve,
@@ -33,9 +40,9 @@ from workbench import (
     uniform,
 )
 from workbench.cli.equilibria_command import one_step_learner
-from workbench.cli.main import main
+from workbench.cli.main import GROUPS, main
 from workbench.core import weights as weighting
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import NeedsAllActions, WorkbenchError
 from workbench.core.families import FAMILIES, BufferFamily, parse_memory, register
 from workbench.core.kernels import lean_inline_kernel
 from workbench.core.learners import Learner
@@ -43,6 +50,7 @@ from workbench.core.memory import About
 from workbench.explorer.export import ExplorerEntry, export_entry
 from workbench.learning import LEARNERS, learner_by_name
 from workbench.learning.learner_kernels import LearnerParts, learner_kernel, look_at_row
+from workbench.results.json import model_json
 from workbench.sweeps.spec import parse_spec
 
 SPEC = """
@@ -323,3 +331,182 @@ def test_a_learner_without_a_kernel_is_refused_by_name():
 
     with pytest.raises(WorkbenchError, match="Bare"):
         learn(recall4(), Bare(), steps=10, seeds=1)
+
+
+# ---------------------------------------------------------------------- actions that depend on o
+
+TENTH = Fraction(1, 10)
+
+
+def sampled(P, pi):
+    return workbench.simulate(P, pi, seed=3, episodes=4)
+
+
+def with_bit(P, pi):
+    E = augment(P, "B1")
+    rows = {(m, o): {(a, w): x / 2 for a, x in pi.row(o).items() for w in "01"} for m, o in E.O}
+    return E, Policy.from_mapping(E, rows)
+
+
+def diagram(P, pi):
+    found = workbench.transition_diagram(*with_bit(P, pi))
+    return [edge for edge in found.edges if edge.kind == "policy"]
+
+
+def there_and_back(write, read):
+    def through(P, pi):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "task"
+            write(P, path)
+            Q = read(path)
+        return len(Q.S), best_memoryless(Q, exact=True).value
+
+    return through
+
+
+def stepped(P, pi):
+    env = workbench.to_gymnasium(P)
+    env.reset(seed=0)
+    return env.step(P.A.index("left"))[:3]
+
+
+ANSWERS = {
+    "augment": lambda P, pi: evaluate(*with_bit(P, pi), exact=True).value,
+    "controller_of": lambda P, pi: workbench.controller_of(P, "none", free(P, pi)).value,
+    "evaluate": lambda P, pi: (
+        evaluate(P, pi, exact=True).value,
+        evaluate(P, pi, exact=True, criterion="average").value,
+    ),
+    "simulate": sampled,
+    "td_values": lambda P, pi: td_values(P, pi, exact=True).v.array.tolist(),
+    "lambda_discrepancy": lambda P, pi: workbench.lambda_discrepancy(P, pi, exact=True),
+    "discrepancy_loss": lambda P, pi: workbench.discrepancy_loss(P, pi, exact=True),
+    "gradient": lambda P, pi: float(workbench.gradient(P, pi, exact=True)["hall", "left"]),
+    "sweep_lambda": lambda P, pi: workbench.sweep_lambda(P, pi).q[:, 1, 3].tolist(),
+    "transition_diagram": diagram,
+    "shortcuts": shortcuts,
+    "switch_values": lambda P, pi: workbench.switch_values(P, pi, exact=True)["door", "open"],
+    "improve": lambda P, pi: improve(P, pi, exact=True, step=TENTH).limit_value,
+    "best_history": lambda P, pi: workbench.best_history(P, exact=True).value,
+    "best_memoryless": lambda P, pi: best_memoryless(P, exact=True).value,
+    "reachable_beliefs": lambda P, pi: len(workbench.reachable_beliefs(P)),
+    "is_sufficiently_expressive": lambda P, pi: workbench.is_sufficiently_expressive(P, "B1").holds,
+    "can_encode_optimal": lambda P, pi: workbench.can_encode_optimal(P, "B1").holds,
+    "frontier": lambda P, pi: [
+        point.value for point in workbench.frontier(P, up_to=1, families=["B"]).points
+    ],
+    "needs_memory": lambda P, pi: workbench.needs_memory(P, families=["B"], up_to=1).without.holds,
+    "learn": lambda P, pi: [
+        learn(P, learner, steps=4000, seeds=2).final_values().max()
+        for learner in (QLearning(epsilon=0.3), Sarsa(epsilon=0.3), workbench.ActorCritic())
+    ],
+    "repeat_episodes": lambda P, pi: len(workbench.repeat_episodes(P).S),
+    "with_goal": lambda P, pi: best_memoryless(workbench.with_goal(P, "left"), exact=True).value,
+    "with_step_limit": lambda P, pi: workbench.best_history(workbench.with_step_limit(P, 3)).value,
+    "save_pomdp": there_and_back(
+        lambda P, path: save_pomdp(P, path.with_suffix(".POMDP")),
+        lambda path: load_pomdp(path.with_suffix(".POMDP")),
+    ),
+    "export_drn": there_and_back(
+        lambda P, path: path.write_text(workbench.export_drn(P)), workbench.load_drn
+    ),
+    "to_gymnasium": stepped,
+}
+"""What each function says, as a number that is the same for the same task written with the classic
+trick, where an action that is missing does what the first one does."""
+
+REFUSALS = {
+    "policy_slice": lambda P, pi: workbench.policy_slice(P),
+    "critical_points": lambda P, pi: workbench.critical_points(P),
+    "diagnose": lambda P, pi: workbench.diagnose(P),
+    "equilibria": lambda P, pi: equilibria(P, QLearning(epsilon=TENTH)),
+    "soft_equilibria": lambda P, pi: soft_equilibria(P, workbench.SoftQLearning(), 1),
+    "subdivide": lambda P, pi: workbench.subdivide(P, QLearning(epsilon=TENTH)),
+    "mean_field": lambda P, pi: mean_field(P, QLearning(), time=1),
+    "phase_plane": lambda P, pi: workbench.phase_plane(P, QLearning()),
+    "observation_mdp": lambda P, pi: workbench.observation_mdp(P, pi),
+    "to_arrays": lambda P, pi: workbench.to_arrays(P),
+    "learn with PPO": lambda P, pi: learn(P, workbench.PPO(), steps=10, seeds=1),
+    "learn with DDQN": lambda P, pi: learn(P, workbench.DDQN(), steps=10, seeds=1),
+    "MemoryPair": lambda P, pi: workbench.MemoryPair(P, "B1"),
+    "a certificate": lambda P, pi: model_json(P),
+}
+
+ELSEWHERE = {
+    "uniform": "tests/core/test_allowed.py: it is another policy there",
+    "to_umb": "tests/interop/test_umb.py",
+    "storm_value": "tests/interop/test_storm.py",
+    "load_controller": "tests/interop/test_controller_file.py",
+    "load_run": "it loads a run of networks, which refuse such tasks",
+}
+
+
+def free(P, pi):
+    E = augment(P, "none")
+    rows = {("-", o): {(a, "-"): x for a, x in pi.row(o).items()} for o in P.O}
+    return Policy.from_mapping(E, rows)
+
+
+def test_every_function_that_takes_a_task_answers_or_refuses_actions_that_depend_on_o():
+    """A new function belongs into one of the three lists."""
+    taking = set()
+    for name in workbench.__all__:
+        function = getattr(workbench, name)
+        if inspect.isfunction(function):
+            first = [str(p.annotation) for p in inspect.signature(function).parameters.values()]
+            if name == "learn" or any("POMDP" in one for one in first):
+                taking.add(name)
+    assert taking == (set(ANSWERS) | set(REFUSALS) | set(ELSEWHERE)) - {
+        "learn with PPO", "learn with DDQN", "MemoryPair", "a certificate",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_is_that_of_the_classic_trick(name):
+    if name == "to_gymnasium":
+        pytest.importorskip("gymnasium")
+    P = doors()
+    every, pi = P.with_all_actions(), uniform(P)
+    assert ANSWERS[name](P, pi) == ANSWERS[name](every, Policy(every, pi.prob))
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_needs_all_actions_says_so_in_one_way(name):
+    P = doors()
+    told = f"^{name} needs all actions in every observation; doors does not allow back at hall"
+    with pytest.raises(NeedsAllActions, match=told):
+        REFUSALS[name](P, uniform(P))
+
+
+COMMANDS = {
+    "show": ("back, open at door",),
+    "improve": ("9/5", "--budget", "500"),
+    "learn": ("1.8", "--steps", "2000", "--seeds", "1"),
+    "best": ("9/5", "--history"),
+    "compare": ("9/5",),
+    "census": ("1.8",),
+    "controller": ("9/5",),
+    "frontier": ("9/5", "--up-to", "1"),
+    "needs-memory": ("none is needed", "--up-to", "1"),
+    "shortcuts": ("count_shortcuts needs all actions",),
+    "critical-points": ("critical_points needs all actions",),
+    "diagnose": ("diagnose needs all actions",),
+    "equilibria": ("equilibria needs all actions",),
+}
+
+WITHOUT_TASK = {
+    "list", "search", "gallery", "sweep", "results", "reproduce", "verify", "explore", "site",
+    "exercises", "self-test",
+}  # fmt: skip
+
+
+def test_every_command_is_asked_about_actions_that_depend_on_o():
+    assert set(COMMANDS) | WITHOUT_TASK == {name for names in GROUPS.values() for name in names}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_answers_or_refuses_such_a_task(command, tmp_path, capsys):
+    save_pomdp(doors(), tmp_path / "doors.POMDP")
+    expected, *options = COMMANDS[command]
+    shown = says(capsys, ["doors"], command, str(tmp_path / "doors.POMDP"), *options)
+    assert expected in " ".join(shown.split())

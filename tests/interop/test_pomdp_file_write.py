@@ -50,14 +50,30 @@ def same(P: POMDP, Q: POMDP) -> bool:
         and P.gamma == Q.gamma
         and dict(P.mu) == dict(Q.mu)
         and set(P.terminal) == set(Q.terminal)
+        and all(P.actions(o) == Q.actions(o) for o in P.O)
         and all(without_zeros(P.omega(s)) == without_zeros(Q.omega(s)) for s in P.S)
         and all(without_zeros(P.p(s, a)) == without_zeros(Q.p(s, a)) for s in P.S for a in P.A)
     )
 
 
-@given(pomdps(most_observations=3))
+@given(pomdps(most_observations=3, some_actions=True))
 def test_a_random_pomdp_reads_back_to_itself(P):
-    assert same(parse_pomdp(pomdp_text(P)), P)
+    text = pomdp_text(P)
+    assert same(parse_pomdp(text), P)
+    # other programs, which skip comments, read the task with every action everywhere
+    others = "".join(line for line in text.splitlines(True) if "#@workbench allowed" not in line)
+    assert same(parse_pomdp(others), P.with_all_actions())
+
+
+@pytest.mark.parametrize(
+    ("row", "words"), [('{"9": [0]}', "does not fit"), ('{"0": []}', "is empty"),
+                       ('{"0": [7]}', "does not fit"), ("[0]", "it must give numbers"),
+                       ('{"a": [0]}', "cannot be read")]
+)  # fmt: skip
+def test_a_note_of_actions_that_does_not_fit_is_refused_at_its_line(row, words):
+    text = f"#@workbench allowed: {row}\n{pomdp_text(recall4())}"
+    with pytest.raises(PomdpFileError, match=words):
+        parse_pomdp(text)
 
 
 @given(pomdps(), families(1))

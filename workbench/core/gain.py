@@ -86,9 +86,11 @@ class Differential:
         q, error = D.action_values(self.bias, self.bias_error, ~D.alive, discounted=False)
         if not D.field.is_exact:
             error += 4 * UNIT * (np.abs(q) + np.abs(self.gain)[:, None]) + self.gain_error[:, None]
-        q = q - self.gain[:, None]
-        q[astray] = D.field.undefined(1)[0]
-        error[astray] = np.inf
+        missing = D.no_action
+        q[missing] = D.field.one(0)
+        q, missing = q - self.gain[:, None], missing | astray
+        q[missing] = D.field.undefined(1)[0]
+        error[missing] = np.inf
         return q, error
 
     def astray(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -41,11 +41,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.check import check
-from workbench.core.errors import NeedsAllActions, NotExact
+from workbench.core.errors import NeedsAllActions, NotExact, WrongType
 from workbench.core.numbers import Number, Numbers, frozen, is_symbolic, number
 from workbench.core.rows import (
     Emissions,
     Transitions,
+    keep_entries,
     own_rows,
     pick_rows,
 )
@@ -268,6 +269,28 @@ class POMDP:
             mu=Distribution(S2, self.mu.prob),
             terminal=StateSet(S2, self.terminal.mask),
         )
+
+    def with_allowed(self, allowed: Callable[[Label], Iterable[Label]]) -> POMDP:
+        """The same task where `allowed(o)` are the only actions at o."""
+        from workbench.core.build import chosen_actions
+
+        if not callable(allowed):
+            raise WrongType(f"allowed must be a function that returns a set, not {allowed!r}")
+        table = np.ones((len(self.O), len(self.A)), dtype=bool)
+        for o in np.flatnonzero(self.decides).tolist():
+            here = chosen_actions(allowed, self.A, self.O[o], "allowed")
+            table[o] = [a in here for a in self.A]
+        nA = len(self.A)
+        s, a = np.divmod(own_rows(self.p.row_ptr), nA)
+        kept = table[self.omega.o[self.omega.row_ptr[s]], a]
+        p = replace(
+            self.p,
+            row_ptr=frozen(keep_entries(self.p.row_ptr, kept)),
+            s_next=frozen(self.p.s_next[kept]),
+            r=self.p.r.take(kept),
+            prob=self.p.prob.take(kept),
+        )
+        return replace(self, p=p, allowed=table)
 
     def with_all_actions(self) -> POMDP:
         """The same task with every action everywhere. One that is not allowed at an observation

@@ -54,6 +54,8 @@ def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     error = np.full(raw.shape, np.inf)
     for i in range(len(P.O)):
         for a in range(len(P.A)):
+            if P.allowed is not None and not P.allowed[i, a]:
+                continue
             if not now.reached.raw[i]:
                 raw[i, a], error[i, a] = now.value, now.error
                 continue

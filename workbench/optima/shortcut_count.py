@@ -116,6 +116,7 @@ def count_shortcuts(
     most : how many optimal policies to look at.
     """
     require_numbers(P, None)
+    P.require_all_actions("count_shortcuts")
     if most < 1:
         raise WorkbenchError(f"most must be at least 1, not {most}")
     counts: list[tuple[int, int]] = []

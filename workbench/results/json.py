@@ -92,7 +92,8 @@ def decode(value: Any, deep: int = 0) -> Label:
 
 
 def model_json(P: POMDP) -> dict[str, Any]:
-    """A small exact POMDP as JSON."""
+    """A small exact POMDP as JSON, in which every action has a row everywhere."""
+    P.require_all_actions("a certificate")
     P.require_exact()
     return {
         "name": P.name,

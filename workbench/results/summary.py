@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Space
 from workbench.text import counted
@@ -20,6 +23,7 @@ def facts(P: POMDP) -> list[tuple[str, str]]:
         ("S", f"{counted(len(P.S), 'state')}{ends}: {some(P.S)}"),
         ("O", f"{counted(len(P.O), 'observation')}: {some(P.O)}"),
         ("A", f"{counted(len(P.A), 'action')}: {some(P.A)}"),
+        *([] if P.allowed is None else [("allowed", _allowed(P, P.allowed))]),
         (
             "R",
             f"{counted(len(P.R), 'reward')}: "
@@ -37,6 +41,13 @@ def facts(P: POMDP) -> list[tuple[str, str]]:
         ("numbers", "exact" if P.is_exact else "floats"),
         *([("note", P.note)] if P.note else []),
     ]
+
+
+def _allowed(P: POMDP, allowed: NDArray[np.bool_]) -> str:
+    """The actions of the first observations that do not allow all of them."""
+    rows = [P.O[int(o)] for o in np.flatnonzero(~allowed.all(axis=1))]
+    texts = [f"{', '.join(map(P.A.text, P.actions(o)))} at {P.O.text(o)}" for o in rows[:_SHOWN]]
+    return "; ".join(texts) + (" ..." if len(rows) > _SHOWN else "")
 
 
 def some(space: Space) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.text import Text
 
 from workbench.console import plain_console
+from workbench.core.errors import ModelError
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.interop.pomdp_file.compile import FileReading, compile_record
@@ -132,7 +133,15 @@ def parse_pomdp(
     if exact is None:
         exact = notes.exact is not None
     record = parse_record(source, exact, notes.exact or {}, max_outcomes)
-    return compile_record(record, notes, source, reading, notes.name or _task_name(name))
+    P = compile_record(record, notes, source, reading, notes.name or _task_name(name))
+    if not notes.allowed:
+        return P
+    try:
+        rows = {P.O[o]: [P.A[a] for a in row] for o, row in notes.allowed.items()}
+        return P.with_allowed(lambda o: rows.get(o, P.A))
+    except (IndexError, ModelError) as wrong:
+        line = notes.lines["allowed"]
+        raise source.fault_at_line(line, f"the note allowed does not fit: {wrong}") from None
 
 
 def _task_name(name: str) -> str:
@@ -146,8 +155,10 @@ def save_pomdp(P: POMDP, path: str | PathLike[str]) -> None:
     Same labels, same numbers (bit for bit, or as fractions), same start, same terminal states.
     Outcomes of probability zero are left out. What the format has no words for goes into comments
     (`workbench.interop.pomdp_file.notes`): labels that are no names, terminal states (other
-    programs see them absorbing, without reward), fractions that are no decimals, and that some
-    states are copies of others, which several rewards for one (s, a, s') need. Symbols are refused.
+    programs see them absorbing, without reward), which actions an observation allows (other
+    programs see the others do what the first of them does), fractions that are no decimals, and
+    that some states are copies of others, which several rewards for one (s, a, s') need. Symbols
+    are refused.
 
     Examples
     --------
@@ -172,5 +183,4 @@ def save_pomdp(P: POMDP, path: str | PathLike[str]) -> None:
 
     See also: `load_pomdp`, `export_drn`, `to_arrays`.
     """
-    P.require_all_actions("save_pomdp")
     write_whole(Path(path), pomdp_text(P))

@@ -8,6 +8,8 @@ them.
     #@workbench terminal: [4, 7]                    states, by number, that end an episode; T keeps
                                                     them where they are
     #@workbench copies: [2, 2]       the last states of the file are copies of state 2 (and 2 again)
+    #@workbench allowed: {"0": [0, 2]}    the actions, by number, of observation 0; the others do
+                                          there what the first of them does
     #@workbench exact: {"0.3333333333333333": "1/3"}    read decimals as rationals, and this
                                                         spelling as that number
 
@@ -31,7 +33,7 @@ from workbench.interop.pomdp_file.source import PomdpFileError, Source
 PREFIX = "#@workbench"
 _NOTE = re.compile(rf"^[ \t]*{PREFIX}\b[ \t]*(.*)$", re.MULTILINE)
 _FRACTION = re.compile(r"-?\d{1,4000}(/\d{1,4000})?")
-_KEYS = ("name", "states", "actions", "observations", "terminal", "copies", "exact")
+_KEYS = ("name", "states", "actions", "observations", "terminal", "copies", "exact", "allowed")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Notes:
     terminal: tuple[int, ...] = ()
     copies: tuple[int, ...] = ()
     exact: Mapping[str, Fraction] | None = None
+    allowed: Mapping[int, list[int]] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -70,6 +73,7 @@ def read_notes(source: Source) -> Notes:
         terminal=found.get("terminal", ()),
         copies=found.get("copies", ()),
         exact=found.get("exact"),
+        allowed=found.get("allowed", {}),
         lines=lines,
     )
 
@@ -87,6 +91,13 @@ def _checked(key: str, value: Any) -> Any:
                 'it must give fractions to spellings, such as {"0.3333333333333333": "1/3"}'
             )
         return {spelling: Fraction(fraction) for spelling, fraction in value.items()}
+    if key == "allowed":
+        if not isinstance(value, dict) or not all(
+            isinstance(row, list) and all(type(a) is int and a >= 0 for a in row)
+            for row in value.values()
+        ):
+            raise ValueError('it must give numbers of actions to observations, such as {"0": [1]}')
+        return {int(o): row for o, row in value.items()}
     if not isinstance(value, list):
         raise ValueError("it must be a list")
     if key in ("terminal", "copies"):

@@ -14,6 +14,8 @@ from decimal import Context, Decimal, Inexact, Overflow
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
@@ -37,7 +39,12 @@ def pomdp_text(P: POMDP) -> str:
         raise PomdpFileError(
             f"{P.name} holds the symbols {names}: give them values before writing it to a file"
         )
-    return _Writer(P).text()
+    writer = _Writer(P.with_all_actions())
+    if P.allowed is not None:
+        some = np.flatnonzero(~P.allowed.all(axis=1)).tolist()
+        rows = {str(o): np.flatnonzero(P.allowed[o]).tolist() for o in some}
+        writer.notes.append(note("allowed", rows))
+    return writer.text()
 
 
 class _Writer:
