@@ -117,7 +117,7 @@ def right_calls() -> dict[str, dict[str, Any]]:
         "best_memoryless": {"P": P, "deterministic": True, "exact": False}
         | {"start": pi, "max_nodes": 9, "max_seconds": 1.0, "criterion": "return"},
         "critical_points": {"P": P, "max_faces": 20, "max_boxes": 20, "max_seconds": 1.0},
-        "reachable_beliefs": {"P": P, "limit": 20, "ended": False},
+        "reachable_beliefs": {"P": P, "limit": 20},
         "is_sufficiently_expressive": {"P": P, "memory": "B1", "limit": 20, "budget": 20},
         "can_encode_optimal": {"P": P, "memory": "B1", "limit": 20, "budget": 20}
         | {"max_seconds": 1.0},
@@ -126,7 +126,7 @@ def right_calls() -> dict[str, dict[str, Any]]:
         "equilibria": {"P": P, "learner": q, "epsilon": 0.1, "exact": False, "most": 9}
         | {"symmetry": True, "branch": None, "nodes": 9},
         "soft_equilibria": {"P": P, "learner": workbench.SoftSarsa(lam=0), "temperature": 1}
-        | {"most": 9, "seed": 0},
+        | {"most": 9},
         "subdivide": {"P": P, "learner": q, "epsilon": sympy.Symbol("e"), "gamma": None},
         "mean_field": {"P": P, "learner": q, "time": 1.0, "dt": 0.1, "initial": None, "kept": 9},
         "observation_mdp": {"P": P, "behaviour": pi, "weights": "visits", "exact": False},
