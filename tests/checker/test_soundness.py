@@ -25,10 +25,11 @@ from workbench.checker.critical_claims import (
     _terms_range,
     _times,
 )
+from workbench.checker.every_k_claims import _stays
 from workbench.checker.expressions import read_polynomial
 from workbench.checker.fixed_point_claims import check_fixed_point
 from workbench.checker.loop_claims import bound_of_states
-from workbench.checker.polynomials import at, determinant, eliminated, keeps_sign, times
+from workbench.checker.polynomials import at, determinant, eliminated, keeps_sign, positive, times
 from workbench.checker.positivity import is_positive_on_box
 from workbench.checker.reader import read_fraction, read_task
 from workbench.checker.recheck import recheck
@@ -101,6 +102,18 @@ def test_a_wide_box_around_a_root_is_seen_to_hold_it_and_one_beside_it_is_not():
     J = [[read_polynomial(text) for text in row] for row in slopes]
     assert held(F(2, 5), F(4, 5), two, J, ("x", "y"))
     assert not held(F(7, 10), F(4, 5), two, J, ("x", "y"))
+
+
+@pytest.mark.parametrize("root", [F(1, 3), F(2, 5), F(5, 7), F(1, 16)])
+@pytest.mark.parametrize("above", [F(1, 1000), F(1, 50), F(-1, 1000), F(-1, 50), F(0)])
+def test_a_parabola_is_positive_if_its_lowest_point_is_above_zero(root, above):
+    assert positive([root**2 + above, -2 * root, F(1)], F(0), strict=True) == (above > 0)
+
+
+def test_an_action_stays_only_if_nothing_after_it_pays_more():
+    table = [[F(x) for x in row] for row in ([5, 6, 1], [0, -9, 9], [0, -9, 9])]
+    with pytest.raises(Spoiled, match="not the best of its row"):
+        _stays(table, 0, F(1, 50), F(1, 2))
 
 
 def test_numbers_of_any_length_are_read_digit_by_digit():
