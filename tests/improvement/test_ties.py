@@ -23,7 +23,7 @@ from workbench.core.improve import improve, iterates, weights_for
 from workbench.core.numbers import Numbers
 from workbench.core.oracle import Oracle, WarmOracle
 from workbench.core.oracle_loop import exact_step
-from workbench.core.ties import rank_actions, sign_of_difference
+from workbench.core.ties import greedy_actions, sign_of_difference
 from workbench.improvement.batch import sequence_task, stuck
 
 HALF = Fraction(1, 2)
@@ -42,14 +42,11 @@ def rewards(most: int = 3) -> st.SearchStrategy[np.ndarray]:
 
 def test_numbers_are_told_apart_by_their_errors_and_by_nothing_else():
     q, order = np.array([[1.0, 1.0 + 1e-9], [5.0, 5.0], [np.nan, np.nan]]), np.array([0, 1])
-    assert rank_actions(q, order).best.tolist() == [1, 0, -1]
-    told = rank_actions(q, order, np.array([1e-10, 1e-10, 0.0]))
-    assert told.best.tolist() == [1, 0, -1]
-    assert {o: places.tolist() for o, places in told.rivals.items()} == {1: [0, 1]}
-    blurred = rank_actions(q, order, np.full((3, 2), 1e-8))
-    assert blurred.best.tolist() == [0, 0, -1]
-    assert set(blurred.rivals) == {0, 1}
-    assert rank_actions(q, order, 1e-8, alike=np.zeros((3, 2), dtype=np.int64)).rivals == {}
+    assert greedy_actions(q, order).tolist() == [1, 0, -1]
+    assert greedy_actions(q, order, np.array([1e-10, 1e-10, 0.0])).tolist() == [1, 0, -1]
+    assert greedy_actions(q, order, np.full((3, 2), 1e-8)).tolist() == [0, 0, -1]
+    exact = np.array([[Fraction(1, 3), Fraction(1, 3)], [None, 2], [None, None]])
+    assert greedy_actions(exact, order[::-1]).tolist() == [1, 1, -1]
     assert sign_of_difference(Fraction(1, 3), Fraction(1, 3)) == 0
     assert sign_of_difference(1.0, 2.0, 1.0) is None
 

@@ -104,10 +104,7 @@ class LinearSystem:
     @cached_property
     def factors(self) -> Any:
         """LU factors of I - gamma P, or None if it is singular in floats."""
-        try:
-            return factorize(sp.eye_array(self.n) - self.gamma[0] * self.matrix)
-        except NotSolved:
-            return None
+        return factorize(sp.eye_array(self.n) - self.gamma[0] * self.matrix)
 
     def residual(
         self, b: Floats, x: Floats, transposed: bool, given: Floats

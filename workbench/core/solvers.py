@@ -43,8 +43,8 @@ _ITERATIONS = 4_000
 Floats = NDArray[np.float64]
 
 
-def factorize(A: sp.csr_array, what: str = "a linear system") -> Any:
-    """LU factors of an M-matrix. `NotSolved` is raised if it is singular in floats.
+def factorize(A: sp.csr_array) -> Any:
+    """LU factors of an M-matrix, or None if it is singular in floats.
 
     Pivots stay on the diagonal. Off it an M-matrix is then eliminated by sums of numbers of one
     sign, so that small entries of a solution are as right as large ones.
@@ -52,7 +52,7 @@ def factorize(A: sp.csr_array, what: str = "a linear system") -> Any:
     try:
         return sla.splu(sp.csc_array(A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError:
-        raise NotSolved(refusal(A.shape[0], what)) from None
+        return None
 
 
 def refusal(n: int, what: str = "a linear system") -> str:
