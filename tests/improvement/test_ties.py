@@ -184,6 +184,17 @@ def test_ties_are_told_and_how_they_are_known():
         assert tie.actions == ((1, "1"), (1, "0"))
 
 
+def test_a_run_says_that_floats_may_have_gone_astray():
+    """q-values tie now and then, not for a reason; the loop in fractions goes elsewhere."""
+    E, _ = _product(np.array([1, 2, 0, 3, 1, 3, 3, 0]).reshape(2, 2, 2))
+    run = improve(E, step=Fraction(1, 4))
+    assert run.limit_value == 3
+    assert "exact=True decides" in run.note
+    assert improve(E, step=Fraction(1, 4), exact=True, budget=120).limit is None
+    recalled = augment(tasks.recall4(), "B1")  # whose ties have a reason
+    assert "exact=True" not in improve(recalled).note
+
+
 @settings(max_examples=10, deadline=None)
 @given(rewards(), st.sampled_from(["B1", "OA1"]))
 def test_exact_runs_tell_the_ties_that_floats_tell(table, memory):

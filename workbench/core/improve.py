@@ -54,6 +54,8 @@ from workbench.text import brief, shown
 BUDGET = 20_000
 """The most iterates, unless told otherwise."""
 
+_UNSURE = "On the way actions came closer than floats can tell apart; exact=True decides."
+
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
@@ -262,6 +264,8 @@ def improve(
         until = deadline(max_seconds)
         run = LoopRun(loop, not callable(step), budget, min(least, budget), waiting, until)
         how = run.collect()
+    if loop.is_unsure:
+        how["note"] = f"{how['note']} {_UNSURE}".strip()
     return Improvement(
         P=P,
         step=step if callable(step) else number(step),

@@ -27,6 +27,9 @@ from workbench.core.segment_kernels import look_along
 FEWEST_VISITS = 1e-250
 """Rows with a smaller weight count as unvisited: products of numbers so small may underflow."""
 
+_LISTED = 12
+"""Greedy policies that a loop remembers, so that it can tell a new one."""
+
 MADE, OPEN, SETTLED, FIXED = range(4)
 """Why a loop stopped: all its iterates are made; nothing was made, since greedy is known already;
 greedy has not changed for long; its greedy policy stays greedy for ever."""
@@ -74,7 +77,7 @@ class TieNotes(NamedTuple):
     taken: Places
 
 
-def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats, listed: int = 0) -> Loops:
+def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats) -> Loops:
     """Loops at the policies `pi[b]`, whose actions are alike in all as `alike[o, a]` says."""
     count, rows, _ = pi.shape
     return Loops(
@@ -92,7 +95,7 @@ def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats, listed
         unsure=np.zeros(count, dtype=np.uint8),
         alike=np.repeat(alike[None], count, axis=0),
         rho=pi.copy(),
-        listed=np.zeros((count, listed), dtype=np.uint64),
+        listed=np.zeros((count, _LISTED), dtype=np.uint64),
     )
 
 
@@ -189,7 +192,7 @@ def run_loops(
                 ):
                     if ties is not None:
                         note_ties(n, work.q, work.weight, bound, found, is_open, ties)
-                    elif loops.unsure[b] == 0:
+                    if loops.unsure[b] == 0:
                         loops.unsure[b] = compare_at_random(
                             tables, rewards, loops.rho[b], bound, alike, greedy, work, found,
                             is_open,
@@ -200,8 +203,7 @@ def run_loops(
                 for o in range(len(greedy)):
                     if greedy[o] != found[o]:
                         greedy[o], since[o] = found[o], n
-                if ties is None:
-                    widen_span(mark, greedy, loops.rho[b], loops.listed[b], alike, same)
+                widen_span(mark, greedy, loops.rho[b], loops.listed[b], alike, same)
             marks[b, at] = mark
             passed, keep = 1, keeps[at]
             if ties is None:  # noqa: SIM102 (numba prunes a branch on None alone)

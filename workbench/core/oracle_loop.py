@@ -108,6 +108,11 @@ class GreedyLoop:
         self._room = task.make_work(len(self.P.O))
 
     @property
+    def is_unsure(self) -> bool:
+        """Whether q-values came close in a compiled loop that are not known to be equal."""
+        return self.task is not None and bool(self._loops.unsure[0])
+
+    @property
     def state(self) -> tuple[Array, Actions, Actions, int]:
         """Where the loop is, to come back to (`restore`)."""
         return self.pi.copy(), self.greedy.copy(), self.since.copy(), self.n

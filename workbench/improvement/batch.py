@@ -355,9 +355,6 @@ def stuck(
     )
 
 
-_LISTED = 12
-"""Greedy policies that a loop remembers, so that it can tell a new one."""
-
 _PER_LOOP = ("active", "values", "marks", "R", "least", "unit", "why")
 """The arrays of a batch whose first axis are its loops."""
 
@@ -415,7 +412,6 @@ class _Batch:
             self.shape.alike,
             size * (task.error + UNIT),  # a rounding more: rewards are less the least
             size * task.growth,
-            _LISTED,
         )
         # q times a power of the number of columns is the same sum of rewards with pi = 1
         # everywhere: whole numbers are compared as they are
