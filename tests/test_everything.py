@@ -430,6 +430,7 @@ REFUSALS = {
     "learn with DDQN": lambda P, pi: learn(P, workbench.DDQN(), steps=10, seeds=1),
     "MemoryPair": lambda P, pi: workbench.MemoryPair(P, "B1"),
     "a certificate": lambda P, pi: model_json(P),
+    "the explorer": lambda P, pi: export_entry(ExplorerEntry("doors", P, "doors", "")),
 }
 
 ELSEWHERE = {
@@ -457,7 +458,7 @@ def test_every_function_that_takes_a_task_answers_or_refuses_actions_that_depend
             if name == "learn" or any("POMDP" in one for one in first):
                 taking.add(name)
     assert taking == (set(ANSWERS) | set(REFUSALS) | set(ELSEWHERE)) - {
-        "learn with PPO", "learn with DDQN", "MemoryPair", "a certificate",
+        "learn with PPO", "learn with DDQN", "MemoryPair", "a certificate", "the explorer",
     }  # fmt: skip
 
 

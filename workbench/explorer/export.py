@@ -125,6 +125,7 @@ def offered(P: POMDP) -> dict[str, int]:
 
 def export_entry(entry: ExplorerEntry) -> dict[str, Any]:
     """The JSON object of a task of the page."""
+    entry.P.require_all_actions("the explorer")
     return {
         "id": entry.id,
         "title": entry.title,
