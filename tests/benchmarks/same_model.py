@@ -42,7 +42,7 @@ Written by `python -m tests.benchmarks.same_model FILE ... --paynt PROGRAM --sur
 stormpy {storm} and PAYNT {paynt}. The tools are the workbench, its checker (a second program that
 uses the standard library alone), Storm, PAYNT and SARSOP. All of them are good tools: on almost
 every model they agree, each finds things that the others do not look for, and each difference below
-vanishes when a line or an option is added. SARSOP's numbers are in
+can be avoided. SARSOP's numbers are in
 [benchmarks](benchmarks.md), because it has to be built from source.
 
 ## Published files
