@@ -88,7 +88,7 @@ def test_bounds_of_large_chains_hold_too(P, digits, solver, data):
     P = lazy(P, F(1, 10**digits))
     pi = data.draw(policies(P))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linear, "_solvers", lambda n: [solver])
+        patch.setattr(linear, "solvers_for", lambda n: [solver])
         fast = evaluate(P, pi)
     assert "elimination" not in fast.method
     assert not np.isinf(fast.visits_error.raw).any()
@@ -207,7 +207,7 @@ def test_fixed_points_of_td_stay_within_their_bounds(P, how, digits, solver, dat
     pi = data.draw(policies(P))
     exact = td_values(P, pi, exact=True, **how)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linear, "_solvers", lambda n: [solver])
+        patch.setattr(linear, "solvers_for", lambda n: [solver])
         fast = td_values(P, pi, **how)
     for o in P.O:
         if exact.v[o] is not None:
