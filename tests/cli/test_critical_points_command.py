@@ -30,7 +30,7 @@ def test_points_are_listed_with_their_kinds_and_the_share_of_starts():
     assert "0 strict maximum 0 " in text
     assert "-10 strict maximum 0 " in text
     assert "minimum 1 - " in text
-    assert "These are all isolated points." in text
+    assert "All isolated critical points are listed." in text
 
 
 def test_a_certificate_is_written_and_holds(tmp_path):
