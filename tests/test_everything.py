@@ -506,7 +506,8 @@ def test_every_command_is_asked_about_actions_that_depend_on_o():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_answers_or_refuses_such_a_task(command, tmp_path, capsys):
+def test_a_command_answers_or_refuses_such_a_task(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # census keeps its rows in the folder it is called in
     save_pomdp(doors(), tmp_path / "doors.POMDP")
     expected, *options = COMMANDS[command]
     shown = says(capsys, ["doors"], command, str(tmp_path / "doors.POMDP"), *options)

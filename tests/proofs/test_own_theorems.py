@@ -111,6 +111,10 @@ def test_shares_count_where_the_loop_ends_lower_and_higher_than_without_memory(
 # ---------------------------------------------------------------------- shown as well as proved
 
 
+NO_TABLE = {"T.soft"}
+"""Theorems whose task is no table of rewards, which is what an exhibit is made of."""
+
+
 def own_theorems():
     return [id for id in load() if id.startswith("T.")]
 
@@ -121,7 +125,7 @@ def test_every_own_theorem_has_steps_a_passage_of_its_notebook_and_an_exhibit(id
     claim = LEDGER[id]
     assert claim.steps
     assert claim.twins
-    assert id in THEOREMS.values()
+    assert id in NO_TABLE or id in THEOREMS.values()
     path = Path("notebooks") / f"{NOTEBOOKS[section_of(id)]}.ipynb"
     cells = json.loads((Path(__file__).parents[2] / path).read_text())["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
@@ -129,4 +133,4 @@ def test_every_own_theorem_has_steps_a_passage_of_its_notebook_and_an_exhibit(id
 
 
 def test_no_exhibit_belongs_to_a_theorem_that_is_not_there():
-    assert set(THEOREMS.values()) == set(own_theorems())
+    assert set(THEOREMS.values()) == set(own_theorems()) - NO_TABLE

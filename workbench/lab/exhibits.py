@@ -121,6 +121,7 @@ EXHIBITS: tuple[tuple[str, str, dict[str, Any], Any], ...] = (
 """Each with a name, the statement, its parameters, and the rewards r[a_1]...[a_L]."""
 
 THEOREMS = {
+    "the-table-of-Appendix-C": "T.ascent",
     "bits-are-stuck-where-pairs-are-not": "T.bits",
     "a-larger-memory-does-worse": "T.bits",
     "bits-hurt": "T.hurts",
