@@ -3,6 +3,7 @@ is undefined."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -573,3 +574,20 @@ def test_the_promised_return_is_within_its_bound(data):
     pi = data.draw(policies(P))
     exact, floats = (td_values(P, pi, exact=e, weights="stationary") for e in (True, False))
     assert abs(exact.value - Fraction(floats.value)) <= floats.error
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_shares_of_infinite_visits_are_undefined(exact):
+    P = POMDP.from_functions(
+        name="trap",
+        A=["go"],
+        p=lambda s, a: {("x", 1): HALF, ("end", 0): HALF} if s == "s" else {("x", 1): 1},
+        omega=lambda s: {s: 1},
+        mu={"s": 1},
+        gamma=Fraction(9, 10),
+        terminal={"end"},
+    )
+    found = td_values(P, uniform(P), exact=exact)
+    assert all(x is None or math.isnan(x) for x in found.share.array)
+    discounted = td_values(P, uniform(P), weights="discounted", exact=exact)
+    assert discounted.share["s"] == pytest.approx(2 / 11)

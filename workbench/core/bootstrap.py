@@ -95,8 +95,9 @@ class Bootstrap:
         self.used = np.flatnonzero(present.any(axis=1))
         self.lacks = np.ones(len(P.O), dtype=bool)
         self.lacks[self.D.entry_o[self.used]] = False
-        everything = total.sum()
-        self.observed = total / everything if everything != 0 else field.undefined(len(P.O))
+        everything, endless = total.sum(), self.seen.endless.any()
+        undefined = endless or everything == 0  # a part of something infinite is no number
+        self.observed = field.undefined(len(P.O)) if undefined else total / everything
 
     @cached_property
     def observed_error(self) -> float:

@@ -227,7 +227,8 @@ class TDValues(Drawn):
     value : the return that v promises, sum_o v(o) P(o first). With weights="discounted" and n = 1
         it is the true return.
     reached : `reached[o]`, whether o is seen in a state that is not terminal.
-    share : `share[o]`, the part of the weight that o has among all observations.
+    share : `share[o]`, the part of the weight that o has among all observations; undefined where
+        visits are infinite.
     error : a bound on the errors of each v(o) and of `value`, that of P_pi(s|o) included; 0 in
         exact arithmetic.
     q_error : `q_error[o, a]`, a bound on the error of each q; infinite where it is undefined.
