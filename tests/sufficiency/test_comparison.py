@@ -1,10 +1,12 @@
 """Memories side by side: each column against what is known of it."""
 
+from fractions import Fraction
+
 import pytest
 from typer.testing import CliRunner
 
 from pomdps import gravity, recall, recall4
-from workbench import augment, improve, uniform
+from workbench import POMDP, augment, improve, save_pomdp, uniform
 from workbench.cli.main import app
 from workbench.sufficiency.comparison import ceiling, compare
 
@@ -49,3 +51,20 @@ def test_the_command_prints_one_line_for_each_memory_within_80_columns():
     lines = {line.split()[0]: line.split() for line in shown.stdout.splitlines() if line.split()}
     assert lines["B1"][1:6] == ["11", "2", "8", "1", "3/4"]
     assert lines["OA1"][1:6] == ["14", "5", "8", "1", "1"]
+
+
+def test_the_command_knows_a_value_however_it_is_written(tmp_path):
+    """The loop's end is 9/5, the best value the float 1.8."""
+    P = POMDP.from_functions(
+        name="pay",
+        A=("a", "b"),
+        p=lambda s, a: {("end", Fraction(9, 5) if a == "a" else 1): 1},
+        omega=lambda s: {"o": 1},
+        mu={"s": 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    save_pomdp(P, tmp_path / "pay.POMDP")
+    done = CliRunner().invoke(app, ["compare", str(tmp_path / "pay.POMDP"), "-m", "none"])
+    said = " ".join(done.output.split())
+    assert "the oracle loop settles there with none." in said

@@ -83,7 +83,10 @@ def _conclusion(best: Any, found: list[Any]) -> str:
     settles = [
         row.memory
         for row in known
-        if row.memory in enough and _oracle(row.oracle) == brief(row.best.value)
+        if row.memory in enough
+        and row.oracle is not None
+        and row.oracle.ended == "fixed"
+        and abs(float(_end(row.oracle)) - float(row.best.value)) <= margin
     ]
     loop = f"the oracle loop settles there with {_listed(settles)}"
     return f"{said} {_listed(enough)} can reach that; {loop}."
@@ -102,9 +105,13 @@ def _best(best: Any) -> str:
 def _oracle(run: Any) -> str:
     if run is None:
         return "?"
-    # What `improve` prints for the same run: the limit, or the mean over the cycle.
-    value = brief(run.mean if run.limit_value is None else run.limit_value)
+    value = brief(_end(run))
     return value if run.ended == "fixed" else f"~{value}"
+
+
+def _end(run: Any) -> Any:
+    """What `improve` prints for the same run: the limit, or the mean over the cycle."""
+    return run.mean if run.limit_value is None else run.limit_value
 
 
 def _shortcuts(count: Any) -> str:

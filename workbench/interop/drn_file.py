@@ -37,8 +37,8 @@ def load_drn(path: str | Path, reward: str | None = None, gamma: Number = 1) -> 
     reward : the reward model, if there are several.
     gamma : the discount factor, which the format does not hold.
 
-    The states keep their labels, which `with_goal` takes. What an observation does not offer does
-    there what the first action offered does.
+    The states keep their labels, which `with_goal` takes. An action that a state does not offer is
+    not allowed at its observation (`POMDP.allowed`).
 
     >>> import tempfile
     >>> from pomdps import short_corridor
