@@ -131,6 +131,13 @@ def test_a_kernel_that_is_kept_is_used_at_once():
     assert kernel.compiled.signatures
 
 
+def test_the_disk_is_looked_at_once():
+    looks = []
+    kernel = kernels.Kernel(lambda x: x, kernels.njit(lambda x: x), lambda: bool(looks.append(1)))
+    assert [kernel(2), kernel(3)] == [2, 3]
+    assert looks == [1]
+
+
 def test_the_arrays_of_records_are_counted():
     assert kernels.count_entries((np.ones(3), (np.ones((2, 2)), 5), None)) == 7
 

@@ -48,7 +48,6 @@ arrays; the caller holds those that it is given. A division by zero gives inf or
 _KEPT = 4
 """How many directories of other sources are left when one is made for new sources."""
 
-
 _SMALL = 16_000
 """Entries of arrays up to which Python itself may run a kernel. The oracle loop on `recall4` with
 one bit has 13,000, and most of them are a list of turns that is never full."""
@@ -72,12 +71,13 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], compiled: Any, is_kept: Callable[[], bool]):
         self.function, self.compiled, self.is_kept = function, compiled, is_kept
         self.left = _PATIENCE
-        self.is_compiled = False
+        self.is_compiled: bool | None = None  # before the first call nobody has looked at the disk
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the function."""
-        if not self.is_compiled:
-            self.is_compiled = self.left < 0 or self.is_kept()
+        if self.is_compiled is None:
+            self.is_compiled = self.is_kept()
+        self.is_compiled = self.is_compiled or self.left < 0
         if self.is_compiled or count_entries(arguments) > _SMALL:
             return self.compiled(*arguments)
         begin = time.thread_time()
