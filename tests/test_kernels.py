@@ -8,12 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from numba import config
 
-import pomdps
-from workbench import augment, best_memoryless, evaluate, improve, uniform
 from workbench.core import kernels
 
 ROOT = Path(__file__).parent.parent
@@ -22,11 +19,11 @@ PACKAGE = ROOT / "workbench"
 KERNELS = sorted(PACKAGE.rglob("*_kernels.py"))
 
 CALLER = '''
-from workbench.core.kernels import lean_entry
+from workbench.core.kernels import compile_kernel
 from workbench.learning.sampling_kernels import chance
 
 
-@lean_entry
+@compile_kernel
 def draw(word):
     """A kernel in a file that stays as it is, which calls one in a file that is edited."""
     return chance(word)
@@ -92,74 +89,6 @@ def test_a_kernel_is_compiled_again_when_a_kernel_that_it_calls_is_edited(tmp_pa
     assert list(package.rglob("*.nbc")), "nothing was kept: the test would show nothing"
     edit_chance(package)
     assert run(tmp_path, DRAW) == f"{1 << 8}\n"
-
-
-@kernels.inline_kernel
-def half_of(x):
-    return x / 2.0
-
-
-def made(function):
-    """A kernel that is kept nowhere."""
-    return kernels.Kernel(function, kernels.njit(function), lambda: False)
-
-
-def test_python_runs_small_work_until_a_kernel_is_worth_compiling():
-    total = made(lambda x: half_of(x[0]) + half_of(x[-1]))
-    small, large = np.ones(2), np.ones(kernels._SMALL + 1)
-    assert total(small) == 1.0
-    assert not total.compiled.signatures
-    assert total(large) == 1.0
-    assert len(total.compiled.signatures) == 1
-    assert not total.is_compiled
-    total.left = -1.0
-    assert total(small) == 1.0
-    assert total.is_compiled
-
-
-def test_time_in_python_is_counted_even_if_a_kernel_fails():
-    kernel = made(lambda x: x[3])
-    before = kernel.left
-    with pytest.raises(IndexError):
-        kernel(np.ones(2))
-    assert kernel.left < before
-
-
-def test_a_kernel_that_is_kept_is_used_at_once():
-    kernel = kernels.Kernel(lambda x: x, kernels.njit(lambda x: x), lambda: True)
-    assert kernel(2) == 2
-    assert kernel.compiled.signatures
-
-
-def test_the_disk_is_looked_at_once():
-    looks = []
-    kernel = kernels.Kernel(lambda x: x, kernels.njit(lambda x: x), lambda: bool(looks.append(1)))
-    assert [kernel(2), kernel(3)] == [2, 3]
-    assert looks == [1]
-
-
-def test_the_arrays_of_records_are_counted():
-    assert kernels.count_entries((np.ones(3), (np.ones((2, 2)), 5), None)) == 7
-
-
-@pytest.mark.parametrize("memory", ["none", "B1", "OA1"])
-@pytest.mark.parametrize("task", ["recall4", "t_maze"])
-def test_python_and_compiled_code_agree_to_the_last_bit(task, memory, monkeypatch):
-    def numbers():
-        E = augment(getattr(pomdps, task)(), memory)
-        found, run = evaluate(E, uniform(E)), improve(E, uniform(E), budget=60)
-        best = best_memoryless(E)
-        return [found.v.raw.tobytes(), found.q.raw.tobytes(), found.q_error.raw.tobytes(),
-                run.values.tobytes(), [run.pi.row(o) for o in E.O], best.value]  # fmt: skip
-
-    def in_python(self, *arguments):
-        with np.errstate(all="ignore"):
-            return self.function(*arguments)
-
-    monkeypatch.setattr(kernels.Kernel, "__call__", in_python)
-    slow = numbers()
-    monkeypatch.setattr(kernels.Kernel, "__call__", lambda self, *x: self.compiled(*x))
-    assert numbers() == slow
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """How kernels are compiled, and where what is compiled is kept: the one place that configures
 numba.
 
-A kernel is a function of a module `*_kernels.py` that is compiled once it is worth it (`Kernel`).
-Compiled code is kept in a directory whose name is a digest of the sources of all kernel modules,
+A kernel is a function of a module `*_kernels.py` that is compiled at its first call. Compiled code
+is kept in a directory whose name is a digest of the sources of all kernel modules,
 
     <base>/kernels-<digest>/        base: NUMBA_CACHE_DIR if it is set,
                                           the package's own __pycache__ if it can be written,
@@ -20,7 +20,6 @@ import os
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, wraps
@@ -30,7 +29,6 @@ from typing import Any
 import numpy as np
 from numba import config as _numba_config
 from numba import njit
-from numba.extending import typeof_impl
 
 _config: Any = _numba_config
 
@@ -48,70 +46,11 @@ arrays; the caller holds those that it is given. A division by zero gives inf or
 _KEPT = 4
 """How many directories of other sources are left when one is made for new sources."""
 
-_SMALL = 16_000
-"""Entries of arrays up to which Python itself may run a kernel. The oracle loop on `recall4` with
-one bit has 13,000, and most of them are a list of turns that is never full."""
-
-_PATIENCE = 0.2
-"""Seconds of processor time that Python may take for a kernel before it is compiled, which takes
-about as long."""
-
-_PATIENCE_WITH_LOOPS = 2.0
-"""The same of the kernels of the oracle loop. The largest takes four seconds to compile."""
-
-
-class Kernel:
-    """A function that Python runs while its work is small, and that is compiled from then on.
-
-    To compile all that `workbench compare recall4` calls takes twelve seconds, and to run it as it
-    is half a second. The results are the same to the last bit: kernels do one operation on two
-    numbers after the other.
-    """
-
-    def __init__(self, function: Callable[..., Any], compiled: Any, is_kept: Callable[[], bool]):
-        self.function, self.compiled, self.is_kept = function, compiled, is_kept
-        self.left = _PATIENCE
-        self.is_compiled: bool | None = None  # before the first call nobody has looked at the disk
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Run the function."""
-        if self.is_compiled is None:
-            self.is_compiled = self.is_kept()
-        self.is_compiled = self.is_compiled or self.left < 0
-        if self.is_compiled or count_entries(arguments) > _SMALL:
-            return self.compiled(*arguments)
-        begin = time.thread_time()
-        try:
-            with np.errstate(all="ignore"):  # as compiled code does
-                return self.function(*arguments)
-        finally:
-            self.left -= time.thread_time() - begin
-
-
-@typeof_impl.register(Kernel)
-def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
-    """What a compiled kernel calls is compiled too."""
-    return typeof_impl(kernel.compiled, context)
-
-
-def count_entries(arguments: tuple[Any, ...]) -> int:
-    """How many numbers are in the arrays of arguments."""
-    return sum(
-        x.size if isinstance(x, np.ndarray) else count_entries(x) if isinstance(x, tuple) else 0
-        for x in arguments
-    )
-
 
 def compile_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function once it is worth it. It runs without the interpreter lock and is kept on
+    """Compile a function at its first call. It runs without the interpreter lock and is kept on
     disk."""
     return _keep(function, {"nogil": True})
-
-
-def compile_at_once(function: Callable[..., Any]) -> Any:
-    """Compile a function at its first call, because it reads records by name, which Python does
-    not."""
-    return _keep(function, {"nogil": True}).compiled
 
 
 def compile_reader(function: Callable[..., Any]) -> Any:
@@ -138,14 +77,6 @@ def read_only(*arguments: Any) -> list[Any]:
 
 def inline_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function into each kernel that calls it. It is kept with its callers."""
-    return Kernel(function, compiled_inline(function), lambda: False)
-
-
-def compiled_inline(function: Callable[..., Any]) -> Any:
-    """Compile a function into each kernel that calls it, and for Python as well.
-
-    Python's whole numbers have no end, and the random numbers of learners count on one.
-    """
     return njit(forceinline=True)(function)
 
 
@@ -157,30 +88,21 @@ def lean_inline_kernel(function: Callable[..., Any]) -> Any:
 
 def lean_entry(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls and that calls lean kernels. It is kept on disk."""
-    return _keep(function, _LEAN).compiled
+    return _keep(function, _LEAN)
 
 
-def lean_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a lean function once it is worth it. It is kept on disk."""
-    kernel = _keep(function, _LEAN)
-    kernel.left = _PATIENCE_WITH_LOOPS
-    return kernel
-
-
-def _keep(function: Callable[..., Any], options: dict[str, Any]) -> Kernel:
-    """Compile a function once it is worth it, and keep it on disk if that can be written."""
+def _keep(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Compile a function at its first call, and keep it on disk if that can be written."""
     directory = cache_directory()
     if directory is None:
-        return Kernel(function, njit(**options)(function), lambda: False)
+        return njit(**options)(function)
     # Numba decides where a function is kept when it decorates it; other packages' functions are
     # none of our business, hence the setting is put back.
     before, _config.CACHE_DIR = _config.CACHE_DIR, str(directory)
     try:
-        compiled = njit(cache=True, **options)(function)
+        return njit(cache=True, **options)(function)
     finally:
         _config.CACHE_DIR = before
-    index = f"*/{function.__module__.rpartition('.')[2]}.{function.__qualname__}-*.nbi"
-    return Kernel(function, compiled, lambda: any(directory.glob(index)))
 
 
 @cache

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.horizon_kernels import Floats, Places, evaluate_here
-from workbench.core.kernels import compile_kernel, inline_kernel, lean_kernel
+from workbench.core.kernels import compile_kernel, inline_kernel, lean_entry
 from workbench.core.segment_kernels import look_along
 
 FEWEST_VISITS = 1e-250
@@ -164,7 +164,7 @@ def mark_of(greedy):
     return mark_here(greedy)
 
 
-@lean_kernel
+@lean_entry
 def run_loops(
     tables, R, loops, work, same, steps, keeps, first, begin, values, marks, why, ties
 ):  # fmt: skip
@@ -290,7 +290,7 @@ def widen_span(mark, greedy, rho, listed, alike, same):
             rho[o, greedy[o]] += share
 
 
-@lean_kernel
+@lean_entry
 def choose_many(tables, R, loops, error, alike, work, values):
     """Find the greedy actions of each loop of a batch at its policy, and the value of that."""
     for b in range(len(R)):

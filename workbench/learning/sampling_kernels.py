@@ -25,9 +25,8 @@ import numpy as np
 from numba import uint32, uint64
 
 from workbench.core.kernels import (
-    compile_at_once,
     compile_kernel,
-    compiled_inline,
+    inline_kernel,
     lean_inline_kernel,
 )
 
@@ -53,7 +52,7 @@ def seed_words(seed: int) -> tuple[int, int]:
     return words[0], words[1]
 
 
-@compiled_inline
+@inline_kernel
 def next_word(g0, g1):
     """The generator's two words after one draw, and the word drawn."""
     word = g0 + g1
@@ -63,13 +62,13 @@ def next_word(g0, g1):
     return g0, g1, word
 
 
-@compiled_inline
+@inline_kernel
 def chance(word):
     """An integer below 2^53, to compare with a threshold floor(probability 2^53)."""
     return word >> uint64(11)
 
 
-@compiled_inline
+@inline_kernel
 def one_of(n, word):
     """An integer below n."""
     return ((word >> uint64(32)) * n) >> uint64(32)
@@ -194,7 +193,7 @@ def count_outcomes(p_ptr, s_next, prob, o_ptr, o_prob, terminal):
     return total
 
 
-@compile_at_once
+@compile_kernel
 def fill_sampling_rows(p_ptr, s_next, r, prob, o_ptr, o, o_prob, terminal, rows, outcomes):
     """Write the records of a model given as compressed rows. `outcomes` has one place more than
     `count_outcomes`."""

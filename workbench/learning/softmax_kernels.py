@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.kernels import compiled_inline, lean_inline_kernel
+from workbench.core.kernels import inline_kernel, lean_inline_kernel
 from workbench.learning.learner_kernels import ONE, ZERO, greedy, is_allowed
 from workbench.learning.sampling_kernels import TWO53, chance, next_word
 
 
-@compiled_inline
+@inline_kernel
 def exp(x):
     """e^x for x <= 0. Below -700 it is the value at -700.
 
