@@ -20,7 +20,7 @@ from workbench import augment, best_history, best_memoryless
 from workbench.certificates.values import value_certificate
 from workbench.core.numbers import Number
 from workbench.optima.optimum import MemorylessOptimum
-from workbench.research.decodability import decodable_after
+from workbench.research.theories import decodable_after
 
 PAPER = Paper(
     "efroni2022",

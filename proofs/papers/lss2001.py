@@ -20,7 +20,7 @@ from proofs.ledger import Evidence, Proof, argued, claim, human, machine
 from proofs.ledger.prose import text
 from proofs.papers.paper import Paper
 from workbench.core.pomdp import POMDP
-from workbench.research.dynamics_rank import dynamics_rank
+from workbench.research.theories import dynamics_rank
 
 PAPER = Paper(
     "lss2001",

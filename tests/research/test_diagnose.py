@@ -21,17 +21,22 @@ from workbench import POMDP, augment, best_history, best_memoryless, diagnose, u
 from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import TooLarge
 from workbench.evaluation.discrepancy import lambda_discrepancy
-from workbench.research.decodability import decodable_after
 from workbench.research.diagnose import has_no_discrepancy
-from workbench.research.dynamics_rank import dynamics_rank, states_that_go_on
-from workbench.research.filter_stability import READING, filter_rate, window_bound
 from workbench.research.information_state import (
-    distance,
     facts_of_beliefs,
     facts_of_states,
     information_state,
 )
-from workbench.research.observability import least_difference, observability
+from workbench.research.theories import (
+    READING,
+    decodable_after,
+    dynamics_rank,
+    filter_rate,
+    least_difference,
+    observability,
+    states_that_go_on,
+    window_bound,
+)
 
 F = Fraction
 
@@ -199,19 +204,6 @@ def test_facts_of_beliefs_are_those_of_histories_and_lie_within_those_of_states(
             assert facts <= met
         wide = information_state(E, facts_of_states(E), False)
         assert information_state(E, by_belief, True).eps <= wide.eps
-
-
-def test_the_law_in_the_middle_is_as_near_to_all_as_can_be():
-    """Three laws, each certain of another z: the middle is a third each, 4/3 from all."""
-    P = t_maze(2)
-    found = diagnose(P, "none").information
-    assert found.delta <= 2
-    three = [{0: F(1)}, {1: F(1)}, {2: F(1)}]
-    from workbench.research.information_state import _middle
-
-    middle = _middle(three)
-    assert max(distance(law, middle) for law in three) == pytest.approx(4 / 3, abs=1e-6)
-    assert sum(middle.values()) == 1
 
 
 def test_no_state_is_told_apart_and_yet_td_agrees_on_the_parity_check():

@@ -7,10 +7,10 @@
 | is z an (approximate) information state | <P, memory> | `information_state` (Subramanian et al.) |
 | does z determine the state | <P, memory> | no two states behind one z |
 | does TD(0) agree with Monte Carlo | <P, memory> | `lambda_discrepancy` (Allen et al.) |
-| how long a window determines the state | P | `decodability` (Efroni et al.) |
-| how much an observation tells | P | `observability` (Golowich et al.) |
-| how fast the filter forgets | P | `filter_stability` (Kara and Yueksel) |
-| how large a linear PSR is | P | `dynamics_rank` (Littman, Sutton and Singh) |
+| how long a window determines the state | P | `theories` (Efroni et al.) |
+| how much an observation tells | P | `theories` (Golowich et al.) |
+| how fast the filter forgets | P | `theories` (Kara and Yueksel) |
+| how large a linear PSR is | P | `theories` (Littman, Sutton and Singh) |
 
 Bounds are on what a memoryless policy of <P, memory> loses against V*; each must be at least the
 true loss, and usually says much less. Numbers are exact. What cannot be had exactly is bounded or
@@ -46,9 +46,6 @@ from workbench.optima.cap import reads_rewards
 from workbench.optima.mdp import from_states, in_rationals, size_of_values
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.plain_numbers import LEAST_SECONDS, deadline
-from workbench.research.decodability import decodable_after
-from workbench.research.dynamics_rank import dynamics_rank
-from workbench.research.filter_stability import READING, filter_rate, window_bound
 from workbench.research.information_state import (
     InformationState,
     Uniformity,
@@ -57,7 +54,14 @@ from workbench.research.information_state import (
     information_state,
     uniformity,
 )
-from workbench.research.observability import observability
+from workbench.research.theories import (
+    READING,
+    decodable_after,
+    dynamics_rank,
+    filter_rate,
+    observability,
+    window_bound,
+)
 from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import brief, counted, shown
 

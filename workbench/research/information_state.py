@@ -18,9 +18,9 @@ the policy that is optimal for the decision process (r^, P^) over z loses at mos
 
     2 (eps + gamma delta kappa) / (1 - gamma),        kappa = (max V^ - min V^) / 2
 
-Here r^ lies in the middle of its range and P^ is the law whose largest distance is least: exactly
-the middle of two laws, by a linear program in floats where there are more. Whatever P^ is, eps,
-delta, kappa and the loss are exact for it. The end of an episode is a z of its own, worth 0.
+Here r^ lies in the middle of its range and P^ is the mean of the laws: delta is then at most twice
+the least. Whatever P^ is, eps, delta, kappa and the loss are exact for it. The end of an episode is
+a z of its own, worth 0.
 
 Where the beliefs of <P, memory> are not finitely many, expectations given a history are mixtures of
 those given a state, so that maxima over the states behind z bound eps and delta from above.
@@ -31,8 +31,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-
-import numpy as np
 
 from workbench.agents.beliefs import BeliefGraph
 from workbench.core.errors import NeverEnds
@@ -197,37 +195,10 @@ def distance(one: StateLaw, other: StateLaw) -> Fraction:
 
 
 def _middle(laws: Sequence[StateLaw]) -> StateLaw:
-    """The law whose largest distance to the given ones is least, or nearly so."""
-    places = list(dict.fromkeys(z for law in laws for z in law))
-    if len(laws) <= 2:
-        share = Fraction(1, len(laws))
-        return {
-            z: sum((law.get(z, Fraction(0)) for law in laws), Fraction(0)) * share for z in places
-        }
-    from scipy.optimize import linprog
-
-    k, n = len(places), len(laws)
-    table = np.array([[float(law.get(z, 0)) for z in places] for law in laws])
-    # Variables: the law, then |difference| for each law and place, then the largest distance.
-    size = k + n * k + 1
-    above = np.zeros((2 * n * k + n, size))
-    limit = np.zeros(2 * n * k + n)
-    for i in range(n):
-        for j in range(k):
-            row, gap = 2 * (i * k + j), k + i * k + j
-            above[row, [j, gap]] = 1, -1
-            above[row + 1, [j, gap]] = -1, -1
-            limit[row], limit[row + 1] = table[i, j], -table[i, j]
-        above[2 * n * k + i, k + i * k : k + (i + 1) * k] = 1
-        above[2 * n * k + i, -1] = -1
-    cost = np.zeros(size)
-    cost[-1] = 1
-    equal = np.zeros((1, size))
-    equal[0, :k] = 1
-    found = linprog(cost, above, limit, equal, [1.0], bounds=(0, None)).x[:k]
-    exact = [max(Fraction(0), Fraction(float(x)).limit_denominator(10**9)) for x in found]
-    total = sum(exact)
-    return {z: x / total for z, x in zip(places, exact, strict=True) if x}
+    """The mean of the laws. None of them is further from it than the two furthest apart are from
+    each other, so that no choice makes delta less than half."""
+    places = dict.fromkeys(z for law in laws for z in law)
+    return {z: sum(law.get(z, Fraction(0)) for law in laws) / Fraction(len(laws)) for z in places}
 
 
 def _solve(
