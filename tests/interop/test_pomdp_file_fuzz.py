@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 
 import pytest
@@ -103,8 +104,9 @@ def test_sizes_beyond_the_limit_are_refused_before_anything_is_allocated(header)
     ],
 )
 def test_tables_beyond_the_limit_are_refused_before_they_are_filled(lines):
+    # a row that is no distribution may be met before the limit
     with pytest.raises(
-        PomdpFileError, match=r"too large: at least .* outcomes; the limit is 100,000 "
+        PomdpFileError, match=r"too large: at least .* outcomes; the limit is 100,000 |sums to"
     ):
         parse_pomdp(HEADER.format(S=9000, A=2, O=900) + lines, max_outcomes=100_000)
 
@@ -153,30 +155,45 @@ def test_a_fault_at_the_end_of_a_large_matrix_is_found_in_linear_time():
         parse_pomdp(text)
 
 
+def _spoiled_note(change) -> str:
+    """A file whose note fits its tokens and says something wrong."""
+    lines = pomdp_text(recall4()).split("\n")
+    data = json.loads(lines[2].removeprefix("#@workbench"))
+    change(data)
+    return "\n".join([*lines[:2], f"#@workbench {json.dumps(data)}", *lines[3:]])
+
+
 @pytest.mark.parametrize(
-    "note",
+    "change",
     [
-        "states: " + "[" * 100_000,
-        'exact: {"1.0": "1/0"}',
-        'exact: {"1.0": "' + "9" * 5000 + '"}',
-        "copies: [5]",
-        "copies: [-1]",
-        "copies: [0, 0, 0, 0, 0, 0, 0]",
-        "terminal: [99]",
-        "terminal: [true]",
-        'states: ["a"]',
-        'states: ["a", "a", "b", "c", "d", "e"]',
-        'states: {"a": 1}',
-        "states: [{}]",
-        "name: 3",
-        "name: x",
-        "colour: 3",
+        lambda data: data.update(S=["a"] * len(data["S"])),
+        lambda data: data.update(O=[{}]),
+        lambda data: data.update(name=3),
+        lambda data: data.update(gamma="1/0"),
+        lambda data: data.update(gamma="9" * 5000),
+        lambda data: data.update(gamma=True),
+        lambda data: data.update(mu=[[-1, "1"]]),
+        lambda data: data.update(mu=[[0, "1/2"]]),
+        lambda data: data.update(terminal=[99]),
+        lambda data: data.update(terminal=[True]),
+        lambda data: data.update(allowed=[[]]),
+        lambda data: data.update(allowed=[[7]]),
+        lambda data: data.update(allowed=3),
+        lambda data: data.update(p=data["p"][1:]),
+        lambda data: data["p"].__setitem__(0, [[0, 1]]),
+        lambda data: data["p"].__setitem__(0, 3),
+        lambda data: data.update(omega=None),
+        lambda data: data.clear(),
     ],
 )
-def test_notes_that_do_not_fit_point_to_their_line(note):
-    text = f"# first\n#@workbench {note}\n" + "\n".join(
-        line for line in pomdp_text(recall4()).splitlines() if not line.startswith("#")
-    )
-    with pytest.raises(PomdpFileError) as error:
-        parse_pomdp(text)
+def test_a_note_that_holds_no_model_points_to_its_line(change):
+    with pytest.raises(PomdpFileError, match="no model of this version") as error:
+        parse_pomdp(_spoiled_note(change))
+    assert error.value.line == 3
+
+
+@pytest.mark.parametrize("note", ["[" * 100_000, 'name: "x"', "copies: [5]", "{}", "3", ""])
+def test_a_note_of_another_version_points_to_its_line(note):
+    with pytest.raises(PomdpFileError, match="no model of this version") as error:
+        parse_pomdp(f"# first\n#@workbench {note}\ndiscount: 1")
     assert error.value.line == 2

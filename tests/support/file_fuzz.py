@@ -82,7 +82,7 @@ WORDS = [
         "'''",
         '"""',
     ),
-    *("#@workbench name: 3\n", "#@workbench copies: [0]\n", "#@workbench terminal: [0]\n"),
+    *("#@workbench name: 3\n", '#@workbench {"tokens": 1}\n'),
 ]
 VALUES = [None, True, -1, 0, 1, 10**30, 1e308, "", "x", "1/0", "1e999999999", "9" * 5000]
 VALUES += [[], {}, [[]], {"tuple": []}, {"tuple": [{"tuple": [1]}]}, [1, 2, 3], "\0", 10**12]

@@ -210,13 +210,8 @@ PIECES = [
     "..",
     "0.0.0",
     "#@workbench ",
-    "#@workbench terminal: [0]\n",
-    "#@workbench copies: [0]\n",
-    ("#@workbench exact: {}\n"),
+    '#@workbench {"tokens": 1}\n',
     "[[[[",
-    "#@workbench states: [1, [2], null]\n",
-    '#@workbench exact: {"0.5": "1/0"}\n',
-    ('#@workbench name: "x"\n'),
 ]
 
 

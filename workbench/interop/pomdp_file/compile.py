@@ -28,25 +28,19 @@ Inside, a state of the POMDP is a pair, its *code*: (s, 0) for (s, "start"), (s,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import itemgetter
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import product
 
 from workbench.core.errors import UnknownLabel, WorkbenchError
-from workbench.core.numbers import Numbers
-from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.core.rows import point_rows
+from workbench.core.pomdp import POMDP
 from workbench.core.space import Label, Space
-from workbench.interop.pomdp_file.grammar import Names, Record
-from workbench.interop.pomdp_file.notes import Notes
+from workbench.interop.pomdp_file.grammar import Record
 from workbench.interop.pomdp_file.source import PomdpFileError, Source, Value
 from workbench.interop.pomdp_file.tables import (
     ROUNDING,
     RewardTable,
-    TooMany,
+    Row,
     read_table,
     scaled,
     within,
@@ -68,24 +62,25 @@ Outcomes = dict[tuple[Code, Value], Value]
 class FileReading:
     """How a file is to be read: the arguments of `load_pomdp`."""
 
-    first: str
-    goals: tuple[Label, ...]
-    tolerance: float | None
-    max_outcomes: int
+    first: str = "auto"
+    goals: tuple[Label, ...] = ()
+    exact: bool | None = None
+    tolerance: float | None = None
+    max_outcomes: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        goals = (self.goals,) if isinstance(self.goals, str) else tuple(self.goals)
+        object.__setattr__(self, "goals", goals)
+        if self.first not in ("auto", "start"):
+            raise PomdpFileError(f"first must be 'auto' or 'start', not {self.first!r}")
+        if self.tolerance is not None and not 0 <= self.tolerance < 1:
+            raise PomdpFileError(f"tolerance must lie in [0, 1), not {self.tolerance}")
 
 
-def compile_record(
-    record: Record, notes: Notes, source: Source, reading: FileReading, name: str
-) -> POMDP:
+def compile_record(record: Record, source: Source, reading: FileReading, name: str) -> POMDP:
     """The POMDP that a record describes, read in a given way."""
     try:
-        return _Compiler(record, notes, source, reading).pomdp(name)
-    except TooMany as many:
-        raise PomdpFileError(
-            f"too large: at least {many.args[0]:,} outcomes; the limit is {reading.max_outcomes:,} "
-            "(max_outcomes sets this limit)",
-            source.name,
-        ) from None
+        return _Compiler(record, source, reading).pomdp(name)
     except PomdpFileError:
         raise
     except WorkbenchError as wrong:
@@ -93,9 +88,8 @@ def compile_record(
 
 
 class _Compiler:
-    def __init__(self, record: Record, notes: Notes, source: Source, reading: FileReading):
-        self.notes, self.source, self.limit = notes, source, reading.max_outcomes
-        self.gamma = record.gamma
+    def __init__(self, record: Record, source: Source, reading: FileReading):
+        self.limit, self.gamma = reading.max_outcomes, record.gamma
         tolerance = reading.tolerance
         if tolerance is None:
             tolerance = 0.0 if record.exact else ROUNDING
@@ -106,51 +100,22 @@ class _Compiler:
         self.O = read_table(record, "O", source, tolerance, self.limit)
         self.R = RewardTable(record)
         self.one = self.R.zero + 1
-        self.states = self._labels("states", record.states)
-        self.actions = self._labels("actions", record.actions)
+        self.states, self.actions = Space(record.states.labels), Space(record.actions.labels)
         # an MDP has one space for both, so that labels of states are labels of observations
-        self.observations = (
-            self.states
-            if record.observations is None
-            else self._labels("observations", record.observations)
-        )
-        self.nS, self.nA, self.nO = map(len, (self.states, self.actions, self.observations))
-        # the state that each state is a copy of according to the notes, or itself
-        kept = self.nS - len(notes.copies)
-        self.owner = [*range(kept), *notes.copies]
-        if kept < 1 or any(s >= kept for s in notes.copies):
-            raise self._wrong_copies("the last states must be copies of earlier ones")
+        seen = record.observations
+        self.observations = self.states if seen is None else Space(seen.labels)
+        self.nS, self.nA = len(self.states), len(self.actions)
         self.ends, self.terminal = self._endings(reading.goals)
         self.with_start = reading.first == "start" or any(
             self._shown(s, a) != self._shown(s, 0) for s in self.mu for a in range(1, self.nA)
         )
 
-    def _labels(self, kind: str, names: Names) -> Space:
-        """The labels of the file, or those of its notes. Copies have no label of their own."""
-        if kind not in self.notes.labels:
-            return Space(names.labels)
-        labels = list(self.notes.labels[kind])
-        if kind == "states":
-            labels += [object() for _ in self.notes.copies]
-        if len(labels) != len(names):
-            raise self.source.fault_at_line(
-                self.notes.lines[kind],
-                f"expected a label for each of the {len(names)} {kind}, found "
-                f"{len(self.notes.labels[kind])}",
-            )
-        return Space(labels)
-
-    def _wrong_copies(self, why: str) -> PomdpFileError:
-        return self.source.fault_at_line(
-            self.notes.lines["copies"], f"the note copies does not fit this file: {why}"
-        )
-
     # ------------------------------------------------------------------ the tables
 
-    def _moves(self, s: int, a: int) -> dict[int, Value]:
+    def _moves(self, s: int, a: int) -> Row:
         return self.T[s * self.nA + a]
 
-    def _shown(self, s: int, a: int) -> dict[int, Value]:
+    def _shown(self, s: int, a: int) -> Row:
         """What is observed on entering s by a."""
         return self.O[s * self.nA + a]
 
@@ -164,13 +129,6 @@ class _Compiler:
     def _endings(self, goals: tuple[Label, ...]) -> tuple[set[Code], set[int]]:
         """The pairs (s, a) that end an episode, and the states that are terminal themselves."""
         ends = {pair for goal in goals for pair in self._pairs(goal)}
-        if not goals:
-            for s in self.notes.terminal:
-                if s >= self.nS:
-                    raise self.source.fault_at_line(
-                        self.notes.lines["terminal"], f"there is no state number {s}"
-                    )
-            return set(), set(self.notes.terminal)
         # A state that still pays must be acted in once more before the end.
         silent = {
             s
@@ -200,7 +158,7 @@ class _Compiler:
         state that nothing else leads to is never entered."""
         if any(list(self._moves(goal, a)) != [goal] for a in range(self.nA)):
             return False
-        ways = [(s, a) for s in range(self.nS) for a in range(self.nA) if goal in self._moves(s, a)]
+        ways = [x for x in product(range(self.nS), range(self.nA)) if goal in self._moves(*x)]
         paid = set().union(*(self._paid(s, a, goal) for s, a in ways))
         return len(paid) == 1 and (goal not in self.mu or any(s != goal for s, _ in ways))
 
@@ -209,23 +167,60 @@ class _Compiler:
     def pomdp(self, name: str) -> POMDP:
         shown, split = self._entered()
         outcomes = self._outcomes(split)
-        self._check_copies(outcomes, shown, split)
         starts: dict[Code, Value] = {}
         for s, x in self.mu.items():
             kinds = {_START if self.with_start else _PLAIN: self.one}
             if split[s] and not self.with_start:
                 kinds = {_SHOWN + o: y for o, y in self._shown(s, 0).items()}
-            for kind, y in kinds.items():
-                code = self.owner[s], kind
-                starts[code] = starts.get(code, 0 * x) + x * y
+            starts |= {(s, kind): x * y for kind, y in kinds.items()}
         codes = {code for row in outcomes.values() for code, _ in row} | set(starts)
         codes |= {
-            (self.owner[s], _PLAIN)
+            (s, _PLAIN)
             for s in range(self.nS)
             # a start state that is never entered is there only as (s, "start")
             if not split[s] and not (self.with_start and s in self.mu and s not in shown)
         }
-        return self._assemble(name, sorted(codes), outcomes, shown, starts)
+        # split states share the rows of their state, which multiplies them
+        sizes = {s: sum(len(outcomes.get((s, a), ())) for a in range(self.nA)) for s, _ in codes}
+        within(sum(sizes[s] for s, _ in codes), self.limit)
+        end = self.nS, _PLAIN
+        shows = [START, "", *self.observations]
+        label_of: dict[Code, Label] = {
+            (s, kind): (
+                _fresh("end", self.states) if (s, kind) == end
+                else self.states[s] if kind == _PLAIN
+                else (self.states[s], shows[kind])
+            )
+            for s, kind in sorted(codes)
+        }  # fmt: skip
+        code_of = {label: code for code, label in label_of.items()}
+        ended = {*self.terminal, self.nS}
+        over = [_fresh("end", self.observations)] if end in codes else []
+
+        def omega(label: Label) -> dict[Label, Value]:
+            s, kind = code_of[label]
+            if (s, kind) == end:
+                return {over[0]: self.one}
+            if kind != _PLAIN:
+                return {shows[kind]: self.one}
+            return {self.observations[o]: x for o, x in self._shown(*shown.get(s, (s, 0))).items()}
+
+        def p(label: Label, a: Label) -> Outcomes:
+            row = outcomes.get((code_of[label][0], self.actions.index(a)), {})
+            ordered = sorted(row.items(), key=lambda one: one[0][0])
+            return {(label_of[code], r): x for (code, r), x in ordered}
+
+        return POMDP.from_functions(
+            name=name,
+            S=code_of,
+            O=[*self.observations, *([START] if self.with_start else []), *over],
+            A=self.actions,
+            p=p,
+            omega=omega,
+            mu={label_of[code]: x for code, x in starts.items()},
+            gamma=self.gamma,
+            terminal=lambda label: code_of[label][0] in ended,
+        )
 
     def _entered(self) -> tuple[dict[int, tuple[int, int]], list[bool]]:
         """What the states that are entered show, and which states are split.
@@ -237,149 +232,40 @@ class _Compiler:
         split = [False] * self.nS
         if not self.with_start:
             shown = {s: (s, 0) for s in self.mu}
-        for s in range(self.nS):
-            for a in range(self.nA):
-                # a row that ends an episode enters nothing, so it must not split states
-                if s in self.terminal or (s, a) in self.ends:
-                    continue
-                for s_next in self._moves(s, a):
-                    known = self._shown(*shown.setdefault(s_next, (s_next, a)))
-                    here = self._shown(s_next, a)
-                    if (known is not here and known != here) or len(self._paid(s, a, s_next)) > 1:
-                        split[s_next] = True
+        for s, a in product(range(self.nS), range(self.nA)):
+            # a row that ends an episode enters nothing, so it must not split states
+            if s in self.terminal or (s, a) in self.ends:
+                continue
+            for s_next in self._moves(s, a):
+                known = self._shown(*shown.setdefault(s_next, (s_next, a)))
+                here = self._shown(s_next, a)
+                if (known is not here and known != here) or len(self._paid(s, a, s_next)) > 1:
+                    split[s_next] = True
         return shown, split
 
     def _outcomes(self, split: list[bool]) -> dict[Code, Outcomes]:
-        """What each pair (s, a) leads to, with ways into a copy as ways into its state.
-
-        States that are split come once for each observation.
-        """
+        """What each pair (s, a) leads to. States that are split come once for each observation."""
         found: dict[Code, Outcomes] = {}
         count = 0
-        for s in range(self.nS):
-            for a in range(self.nA):
-                if s in self.terminal:
+        for s, a in product(range(self.nS), range(self.nA)):
+            if s in self.terminal:
+                continue
+            ends, row = (s, a) in self.ends, Outcomes()
+            for s_next, x in self._moves(s, a).items():
+                if not ends and not split[s_next]:
+                    (r,) = self._paid(s, a, s_next)
+                    row[(s_next, _PLAIN), r] = x
                     continue
-                ends, row = (s, a) in self.ends, Outcomes()
-                for s_next, x in self._moves(s, a).items():
-                    parts: Iterable[tuple[Code, Value, Value]]
-                    if ends or split[s_next]:
-                        parts = (
-                            (
-                                (self.nS, _PLAIN) if ends else (self.owner[s_next], _SHOWN + o),
-                                self.R(a, s, s_next, o),
-                                x * y,
-                            )
-                            for o, y in self._shown(s_next, a).items()
-                        )
-                    else:
-                        (r,) = self._paid(s, a, s_next)
-                        parts = [((self.owner[s_next], _PLAIN), r, x)]
-                    for code, r, prob in parts:
-                        row[code, r] = row.get((code, r), 0 * prob) + prob
-                if ends and len(row) == 1:  # whatever the rounding of a sum, it is sure
-                    row = dict.fromkeys(row, self.one)
-                count += len(row)
-                within(count, self.limit)
-                found[s, a] = row
+                for o, y in self._shown(s_next, a).items():
+                    code = (self.nS, _PLAIN) if ends else (s_next, _SHOWN + o)
+                    outcome = code, self.R(a, s, s_next, o)
+                    row[outcome] = row.get(outcome, 0 * x) + x * y
+            if ends and len(row) == 1:  # whatever the rounding of a sum, it is sure
+                row = dict.fromkeys(row, self.one)
+            count += len(row)
+            within(count, self.limit)
+            found[s, a] = row
         return found
-
-    def _check_copies(
-        self,
-        outcomes: dict[Code, Outcomes],
-        shown: dict[int, tuple[int, int]],
-        split: list[bool],
-    ) -> None:
-        """A note is a claim about the file, which others may have edited since."""
-        for i, s in enumerate(self.owner):
-            alike = (
-                split[i] == split[s]
-                and (i in self.terminal) == (s in self.terminal)
-                and (split[i] or self._emission(i, shown) == self._emission(s, shown))
-                and all(outcomes.get((i, a)) == outcomes.get((s, a)) for a in range(self.nA))
-            )
-            if not alike:
-                raise self._wrong_copies(
-                    f"state number {i} differs from state number {s} in more than the reward of "
-                    "entering it"
-                )
-
-    def _emission(self, s: int, shown: dict[int, tuple[int, int]]) -> dict[int, Value]:
-        """What a state shows that is not split."""
-        return self._shown(*shown.get(s, (s, 0)))
-
-    # ------------------------------------------------------------------ the POMDP
-
-    def _assemble(
-        self,
-        name: str,
-        codes: list[Code],
-        outcomes: dict[Code, Outcomes],
-        shown: dict[int, tuple[int, int]],
-        starts: dict[Code, Value],
-    ) -> POMDP:
-        """The POMDP whose states have these codes, ascending."""
-        end = self.nS, _PLAIN
-        states = [*self.states, _fresh("end", self.states)]
-        shows = [START, "", *self.observations]
-        S = Space(states[s] if k == _PLAIN else (states[s], shows[k]) for s, k in codes)
-        O = Space(
-            [
-                *self.observations,
-                *([START] if self.with_start else []),
-                *([_fresh("end", self.observations)] if end in codes[-1:] else []),
-            ]
-        )
-        place = {code: i for i, code in enumerate(codes)}
-        rows = [
-            sorted(
-                ((place[code], r, x) for (code, r), x in outcomes.get((s, a), {}).items()),
-                key=itemgetter(0),
-            )
-            for s, _ in codes
-            for a in range(self.nA)
-        ]
-        # split states share the rows of their state, which multiplies them
-        within(sum(map(len, rows)), self.limit)
-        terminal = {*self.terminal, self.nS}
-        emissions = []
-        for s, kind in codes:
-            if (s, kind) == end:
-                emissions.append({len(O) - 1: self.one})
-            elif kind == _PLAIN:
-                emissions.append(self._emission(s, shown))
-            else:
-                emissions.append({self.nO if kind == _START else kind - _SHOWN: self.one})
-        p = [outcome for row in rows for outcome in row]
-        omega = [(o, x) for row in emissions for o, x in sorted(row.items())]
-        return POMDP(
-            name=name,
-            S=S,
-            O=O,
-            A=self.actions,
-            p=Transitions(
-                S,
-                self.actions,
-                _pointers(rows),
-                np.array([k for k, _, _ in p], dtype=np.int32),
-                Numbers.of([r for _, r, _ in p]),
-                Numbers.of([x for _, _, x in p]),
-            ),
-            omega=Emissions(
-                S,
-                O,
-                _pointers(emissions),
-                np.array([o for o, _ in omega], dtype=np.int32),
-                Numbers.of([x for _, x in omega]),
-            ),
-            gamma=self.gamma,
-            mu=Distribution(S, Numbers.of([starts.get(code, 0 * self.one) for code in codes])),
-            terminal=StateSet(S, np.array([s in terminal for s, _ in codes])),
-        )
-
-
-def _pointers(rows: Sequence[Sized]) -> NDArray[np.int64]:
-    return point_rows(np.array([len(row) for row in rows]))
 
 
 def _fresh(label: str, space: Space) -> str:

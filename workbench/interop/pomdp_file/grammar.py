@@ -26,7 +26,7 @@ anywhere after `states`. A file without `observations` is an MDP: R then ends at
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -130,30 +130,27 @@ class Record:
     exact: bool
 
 
-def parse_record(
-    source: Source, exact: bool, spellings: Mapping[str, Fraction], limit: int
-) -> Record:
+def parse_record(source: Source, exact: bool, limit: int) -> Record:
     """Read a file into a record.
 
     Parameters
     ----------
     exact : read decimals as rationals.
-    spellings : numbers that mean something else than their decimals, used when exact (`notes.py`).
     limit : the largest |S||A|, |S| and |O| accepted.
     """
-    return _Parser(source, exact, spellings, limit).file()
+    return _Parser(source, exact, limit).file()
 
 
 class _Parser:
     """The tokens of a file from number `i` on. Each method reads one thing there and moves past
     it."""
 
-    def __init__(self, source: Source, exact: bool, spellings: Mapping[str, Fraction], limit: int):
+    def __init__(self, source: Source, exact: bool, limit: int):
         self.source, self.exact, self.limit = source, exact, limit
         self.tokens = [*source.tokens, "", "", ""]  # so that looking ahead never leaves the list
         self.end = len(source.tokens)
         self.i = 0
-        self.spelled = Spelled(exact, spellings if exact else None)
+        self.spelled = Spelled(exact)
         self.one: Value = Fraction(1) if exact else 1.0
         self.probable: set[str] = set()
         self.seen: dict[str, int] = {}

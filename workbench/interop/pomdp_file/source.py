@@ -21,7 +21,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 
 from workbench.core.errors import WorkbenchError
@@ -130,8 +129,8 @@ class Spelled(dict[str, Value]):
     (Fraction(1, 4), -5.0)
     """
 
-    def __init__(self, exact: bool, known: Mapping[str, Fraction] | None = None):
-        super().__init__(known or {})
+    def __init__(self, exact: bool):
+        super().__init__()
         self.exact = exact
 
     def __missing__(self, token: str) -> Value:

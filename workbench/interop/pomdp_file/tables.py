@@ -1,11 +1,8 @@
 """From lines to tables: T, O, R and the start, with every row checked.
 
-Row (s, a) of T or O is number s |A| + a. A line that fills many rows gives all of them one
-`FileRow`, and a later line for some of them splits it off. So time and memory are bounded by the
-file plus the size of the result, however many rows a wildcard stands for.
-
-R(a, s, s', o): |A||S||S||O| numbers are never written down. A value is looked up among the lines,
-one wildcard pattern at a time (there are at most 16), and the line that comes last wins.
+The rows of T and O and the rewards R(a, s, s', o) are never written down for a wildcard: they are
+looked up among the lines, one wildcard pattern at a time, and the line that comes last wins. So
+time and memory are bounded by the file plus the size of the result.
 
 Printed probabilities are rounded, so a row of floats may miss one by `ROUNDING`; it is then divided
 by its sum. Exact rows must sum to one, unless a tolerance is given.
@@ -14,11 +11,9 @@ by its sum. Exact rows must sum to one, unless a tolerance is given.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import compress
+from itertools import compress, product
 
 from workbench.interop.pomdp_file.grammar import EVERY, Line, Record
 from workbench.interop.pomdp_file.source import Source, Value
@@ -28,8 +23,10 @@ ROUNDING = 1e-5
 `pomdp-solve`."""
 
 _AS_GOOD_AS_ONE = 1e-9
-"""Float rows this close to one are left as they are, so that a file that was written reads back bit
-for bit."""
+"""Float rows this close to one are left as they are: rounding of the sum, not of the file."""
+
+Row = dict[int, Value]
+"""The probabilities of a row without its zeros."""
 
 
 class TooMany(Exception):
@@ -42,14 +39,17 @@ def within(count: int, limit: int) -> None:
         raise TooMany(count)
 
 
-@dataclass(eq=False, slots=True)
-class FileRow:
-    """The probabilities of a row without zeros, the line that changed it last, and how many rows it
-    stands for."""
+@dataclass(slots=True)
+class _Pattern:
+    """The lines for one (a, s), either of them perhaps `EVERY`.
 
-    entries: dict[int, Value]
-    at: int
-    users: int
+    The last one that fills the row, and what later ones put into single columns. A row of None is
+    that of the identity.
+    """
+
+    at: int = -1
+    row: Row | None = field(default_factory=dict)
+    entries: dict[int, tuple[int, Value]] = field(default_factory=dict)
 
 
 class FileTable:
@@ -60,107 +60,82 @@ class FileTable:
         self.width, self.limit = width, limit
         self.one: Value = Fraction(1) if record.exact else 1.0
         self.start = record.start[1]
-        self.rows = [FileRow({}, -1, self.nS * self.nA)] * (self.nS * self.nA)
+        self.patterns: dict[tuple[int, int], _Pattern] = {}
         self.size = 0
-
-    def __getitem__(self, row: int) -> dict[int, Value]:
-        return self.rows[row].entries
 
     def read(self, line: Line) -> None:
         """Carry out a line."""
-        where, width = self._places(line.a, line.s), self.width
-        numbers = line.content if isinstance(line.content, list) else self.start
-        if line.content == "identity":
-            for s in range(self.nS):
-                self._fill(self._places(line.a, s), {s: self.one}, line.at)
+        width, a, s = self.width, line.a, line.s
+        if line.column is not None and line.column != EVERY:
+            pattern = self.patterns.setdefault((a, s), _Pattern())
+            pattern.entries[line.column] = line.at, line.content[0]  # type: ignore[assignment]
+        elif line.content == "identity":
+            self._fill(a, s, None, line.at)
         elif line.content == "uniform" or line.column == EVERY:
-            value = self.one / width if line.content == "uniform" else numbers[0]
-            within(len(where) * width if value else 0, self.limit)
-            self._fill(where, dict.fromkeys(range(width), value) if value else {}, line.at)
-        elif line.column is not None:
-            self._change(where, line.column, numbers[0], line.at)
-        elif len(numbers) == width:
-            self._fill(where, _without_zeros(numbers), line.at)
+            value = self.one / width if line.content == "uniform" else line.content[0]
+            self._fill(a, s, dict.fromkeys(range(width), value) if value else {}, line.at)  # type: ignore[arg-type]
         else:
-            for s in range(self.nS):
-                row = _without_zeros(numbers[s * width : (s + 1) * width])
-                self._fill(self._places(line.a, s), row, line.at)
+            numbers = line.content if isinstance(line.content, list) else self.start
+            rows = [numbers[k : k + width] for k in range(0, len(numbers), width)]
+            for i, row in enumerate(rows):
+                entries = {k: x for k, x in enumerate(row) if x}
+                self._fill(a, s if len(rows) == 1 else i, entries, line.at)
 
-    def _places(self, a: int, s: int) -> range:
-        """The rows of an action and a state, either of them perhaps `EVERY`."""
-        nA, n = self.nA, self.nS * self.nA
-        if a == EVERY:
-            return range(n) if s == EVERY else range(s * nA, (s + 1) * nA)
-        return range(a, n, nA) if s == EVERY else range(s * nA + a, s * nA + a + 1)
-
-    def _among(self, where: range) -> Mapping[FileRow, int]:
-        """How many of these places each row fills."""
-        row = self.rows[where[0]]
-        if len(where) == 1 or row.users == len(self.rows):
-            return {row: len(where)}
-        return Counter(self.rows[where.start : where.stop : where.step])
-
-    def _fill(self, where: range, entries: dict[int, Value], at: int) -> None:
-        for row, count in self._among(where).items():
-            row.users -= count
-            self.size -= count * len(row.entries)
-        self.rows[where.start : where.stop : where.step] = [FileRow(entries, at, len(where))] * len(
-            where
-        )
-        self.size += len(where) * len(entries)
+    def _fill(self, a: int, s: int, row: Row | None, at: int) -> None:
+        before = self.patterns.get((a, s), _Pattern())
+        self.size += len(row or ()) - len(before.row or ())
         within(self.size, self.limit)
+        self.patterns[a, s] = _Pattern(at, row)
 
-    def _change(self, where: range, column: int, value: Value, at: int) -> None:
-        apart: dict[FileRow, FileRow] = {}
-        for row, count in self._among(where).items():
-            changed = row
-            if count < row.users:  # other places keep the row as it is
-                changed = apart[row] = FileRow(dict(row.entries), at, count)
-                row.users -= count
-            self.size -= count * len(changed.entries)
-            changed.entries.pop(column, None)
-            if value:
-                changed.entries[column] = value
-            changed.at = at
-            self.size += count * len(changed.entries)
-            within(self.size, self.limit)
-        if apart:
-            for i in where:
-                self.rows[i] = apart.get(self.rows[i], self.rows[i])
-
-
-def _without_zeros(numbers: list[Value]) -> dict[int, Value]:
-    return {k: x for k, x in enumerate(numbers) if x}
+    def row(self, s: int, a: int) -> tuple[Row, int]:
+        """The row of (s, a), and its last line, or -1 without any."""
+        keys = product((a, EVERY), (s, EVERY))
+        found = [pattern for key in keys if (pattern := self.patterns.get(key)) is not None]
+        if not found:
+            return {}, -1
+        whole = max(found, key=lambda pattern: pattern.at)
+        row = {s: self.one} if whole.row is None else whole.row
+        changes = [
+            (at, column, x)
+            for pattern in found
+            for column, (at, x) in pattern.entries.items()
+            if at > whole.at
+        ]
+        if changes:
+            row = row | {column: x for _, column, x in sorted(changes, key=lambda one: one[0])}
+        return {k: x for k, x in row.items() if x} if changes else row, max(
+            [whole.at, *(at for at, _, _ in changes)]
+        )
 
 
 def read_table(
     record: Record, letter: str, source: Source, tolerance: float, limit: int
-) -> FileTable:
-    """The table T or O of a record, each row scaled to sum to one."""
+) -> list[Row]:
+    """The rows of T or O, each scaled to sum to one. That of (s, a) is number s |A| + a."""
     columns = record.states if letter == "T" else record.observations
     # a file without observations is an MDP: every state shows itself
     mdp = [Line(0, EVERY, EVERY, None, "identity")]
     table = FileTable(record, len(columns or record.states), limit)
     for line in record.T if letter == "T" else record.O or mdp:
         table.read(line)
-    nA, judged = len(record.actions), set[FileRow]()
-    for i, row in enumerate(table.rows):
-        if row in judged:
-            continue
-        judged.add(row)
-        what = f"{letter}: {record.actions.labels[i % nA]} : {record.states.labels[i // nA]}"
-        if row.at < 0:
+    found, size, done = list[Row](), 0, dict[int, tuple[Row, Row]]()
+    for s, a in product(range(len(record.states)), range(len(record.actions))):
+        row, at = table.row(s, a)
+        what = f"{letter}: {record.actions.labels[a]} : {record.states.labels[s]}"
+        if at < 0:
             # no line to point to: the error is at the end of the file, where the line is missing
             raise source.error(
                 len(source.tokens), f"a line for {what}, which no line gives a probability"
             )
-        row.entries = scaled(row.entries, source, row.at, what, tolerance)
-    return table
+        size += max(1, len(row))
+        within(size, limit)
+        if id(row) not in done:  # a wildcard's row is one row, whatever it stands for
+            done[id(row)] = row, scaled(row, source, at, what, tolerance)
+        found.append(done[id(row)][1])
+    return found
 
 
-def scaled(
-    row: dict[int, Value], source: Source, at: int, what: str, tolerance: float
-) -> dict[int, Value]:
+def scaled(row: Row, source: Source, at: int, what: str, tolerance: float) -> Row:
     """A row divided by its sum, in ascending order. Refused unless the sum lies within the
     tolerance of one."""
     row = dict(sorted(row.items()))
