@@ -124,7 +124,9 @@ def test_complaints_name_the_cell():
     hard.outputs = [new.new_output("stream", text="(((o, 1),), o) is worth gamma**2")]
     bare, fine = new.new_markdown_cell("worth γ<sup>2</sup>"), new.new_markdown_cell(r"$\gamma^2$")
     cells = [stale, loud, pathy, hard, bare, fine]
-    assert complaints(new.new_notebook(cells=cells)) == [
+    metadata = {"widgets": {"application/vnd.jupyter.widget-state+json": {}}}
+    assert complaints(new.new_notebook(cells=cells, metadata=metadata)) == [
+        "it keeps widgets, for which a page asks the network",
         "cell 0 was not run",
         "cell 1 shows an error or a warning: UserWarning: beware",
         "cell 1 shows 'Warning'",
