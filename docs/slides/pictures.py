@@ -21,7 +21,6 @@ from pomdps.recalls import RECALL4_REWARDS
 from workbench import QLearning, augment, evaluate, learn, uniform
 from workbench.core.improve import iterates
 from workbench.figures import memory_style
-from workbench.lab.sequences import discounted_sequence_task
 
 INK, GREY, RED, GOLD, BLUE = "#222222", "#8a8a8a", "#b3261e", "#d79b00", "#0072b2"
 WORDS = {"none": "no memory", "B1": "one bit (B1)", "O1": "O1", "OA1": "OA1"}
@@ -36,7 +35,7 @@ def picture(draw: Callable[[], Any]) -> Callable[[], Any]:
 
 def blank(width: float, height: float) -> tuple[Any, Any]:
     """A drawing without axes, in units of its own."""
-    figure, axes = plt.subplots(figsize=(11, 11 * height / width), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.6, 8.6 * height / width), layout="constrained")
     axes.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     axes.axis("off")
     return figure, axes
@@ -71,7 +70,7 @@ def t_maze() -> Any:
         axes.add_patch(Rectangle((x, y), 1, 1, fc=fills.get(i, "white"), ec=INK, lw=2.5))
     words = ("start:\nsign", "same", "same", "same", "junction", "4 or 0", "4 or 0")
     for (x, y), text in zip(cells, words, strict=True):
-        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=14)
+        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=11.5)
     axes.text(1.5, 1.2, "“up” or “down”\nis shown here only", ha="center", va="top", fontsize=17)
     axes.text(3.5, 2.75, "all corridor cells\nlook alike", ha="center", va="bottom", fontsize=17)
     axes.text(6.25, 2.1, "here the agent must know\nwhat the sign said", va="center", fontsize=17)
@@ -135,7 +134,7 @@ def recall_q() -> Any:
     """What pressing each button is worth in recall under the uniform policy."""
     P = recall()
     q = evaluate(P, uniform(P), exact=True).q
-    figure, axes = plt.subplots(figsize=(11, 4.2), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9, 4.2), layout="constrained")
     values = [float(q["o", a]) for a in P.A]
     bars = axes.bar([f"press {a}" for a in P.A], values, color=[GREY, GREY, GOLD], width=0.55)
     axes.bar_label(bars, [str(q["o", a]) for a in P.A], fontsize=22, padding=4)
@@ -152,7 +151,7 @@ def lines(
     P: Any, names: tuple[str, ...], step: float, count: int, best: float, low: float | None = None
 ) -> Any:
     """The oracle loop with some memories, each line with its name at its end."""
-    figure, axes = plt.subplots(figsize=(11, 4.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9, 4.6), layout="constrained")
     ends = []
     for name in names:
         values = loop_values(augment(P, name), step, count)
@@ -170,7 +169,7 @@ def lines(
     axes.plot([0, count], [best, best], color=GREY, ls=":", lw=2.5)
     text = f"best possible: {best:.2g}"
     axes.text(0.01 * count, best + 0.02 * span, text, color=GREY, fontsize=18, va="bottom")
-    axes.set(xlabel="small steps towards greedy", ylabel="value", xlim=(0, count * 1.36))
+    axes.set(xlabel="small updates towards greedy", ylabel="value", xlim=(0, count * 1.36))
     axes.set(ylim=(low - 0.05 * span, best + 0.16 * span))
     axes.set_xticks([x for x in axes.get_xticks() if x <= count])
     return figure
@@ -186,12 +185,6 @@ def gravity_lines() -> Any:
 def recall4_lines() -> Any:
     """The loop on 4-action recall."""
     return lines(recall4(), ("none", "B1", "OA1"), 0.02, 400, 1.0)
-
-
-@picture
-def hurts_lines() -> Any:
-    """The loop on the table where one bit hurts."""
-    return lines(discounted_sequence_task([[5, 4], [0, 6]]), ("none", "B1", "OA1"), 0.02, 300, 6.0)
 
 
 @picture
@@ -211,7 +204,7 @@ def recall_shortcut() -> Any:
     axes.text(10.2, 2.6, "end", ha="center", va="center", fontsize=26)
     for x, text in ((1.8, "press 1, push"), (4.8, "press 2, push"), (7.8, "press 3")):
         arrow(axes, (x, 2.6), (x + 1.75, 2.6), BLUE)
-        axes.text(x + 0.85, 2.85, text, color=BLUE, ha="center", fontsize=17)
+        axes.text(x + 0.85, 2.85, text, color=BLUE, ha="center", fontsize=13)
     arrow(axes, (1.4, 2.05), (7.0, 2.05), RED, bend=0.32)
     axes.text(4.2, 0.55, "press 2 and push at once", color=RED, ha="center", fontsize=20)
     axes.text(10.2, 2.0, "1 by the blue way\n0 by the red one", ha="center", va="top", fontsize=17)
@@ -222,7 +215,7 @@ def recall_shortcut() -> Any:
 @picture
 def recall_jumps() -> Any:
     """The greedy policy of Q-learning on recall, every 10,000 steps."""
-    figure, panels = plt.subplots(2, 1, figsize=(11, 4.8), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(2, 1, figsize=(9, 4.8), layout="constrained", sharex=True)
     for axes, name in zip(panels, ("OA1", "B2"), strict=True):
         E = augment(recall(), name)
         run = learn(E, QLearning(), steps=4_000_000, seeds=1, every=10_000)
@@ -230,7 +223,7 @@ def recall_jumps() -> Any:
         colour = memory_style(name)["color"]
         axes.step([10_000 * (i + 1) / 1e6 for i in range(len(values))], values, color=colour, lw=2)
         axes.set(ylim=(-0.15, 1.15), yticks=[0, 1], ylabel=name)
-    panels[1].set_xlabel("million steps")
+    panels[1].set_xlabel("million time steps")
     return figure
 
 
@@ -253,7 +246,7 @@ def recall4_table() -> Any:
         colour = RED if j == 2 else INK
         axes.text(x, 0.75, str(mean), ha="center", fontsize=21, color=colour)
     axes.text(2.6, 0.75, "mean", ha="right", fontsize=21)
-    axes.text(8.5, 3.4, "best: 0, then 2", fontsize=19, color="#0b6b3a")
+    axes.text(8.5, 4.2, "best: 0, then 2", fontsize=19, color="#0b6b3a")
     axes.text(8.5, 0.8, "2 looks terrible", fontsize=19, color=RED)
     return figure
 

@@ -1,6 +1,7 @@
 """The site as it is built, in a real browser: links, console, network, looks, the trap, the
 ledger's filters, exercises, search."""
 
+import base64
 import json
 import re
 import time
@@ -28,6 +29,8 @@ skip_without(
 skip_without("websocket", reason="needs websocket-client: extra test")
 
 HOSTILE = "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script> \"a\" `b<b>`"
+
+LESSONS = ("do-i-need-memory", "why-does-learning-get-stuck")
 
 CLAIMS = ("S3.arbitrary", "S5.not-mdp", "S51.variance", "S51.variance*", "C4")
 
@@ -304,8 +307,9 @@ def test_exercises_unfold_and_the_explorer_has_the_pages_task(page, site):
     )
 
 
-def test_slides_turn_and_the_sheet_of_instructors_has_solutions(page, site):
-    page.open((site / "slides" / "why-does-learning-get-stuck.html").as_uri())
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_slides_turn_and_no_slide_is_too_long(page, site, lesson):
+    page.open((site / "slides" / f"{lesson}.html").as_uri())
     page.until("window.Reveal && Reveal.isReady()")
     total = page.run("Reveal.getTotalSlides()")
     assert 7 <= total <= 11
@@ -320,6 +324,16 @@ def test_slides_turn_and_the_sheet_of_instructors_has_solutions(page, site):
     page.run("document.activeElement.blur()")
     page.press("ArrowRight", 39)
     page.until("Reveal.getIndices().h === 1")
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_handout_is_printed_on_one_page(page, site, lesson):
+    page.open((site / "docs" / f"handout-{lesson}.html").as_uri())
+    printed = base64.b64decode(page.send("Page.printToPDF")["data"])
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+
+
+def test_the_sheet_of_instructors_has_solutions(page, site):
     page.open((site / "instructors.html").as_uri())
     assert page.run("document.querySelectorAll('details.exercise').length") == 2
     assert "Fraction(5, 7)" in page.text("article")

@@ -56,7 +56,7 @@ class Katex:
             found = str(self._engine.eval(f"set({json.dumps(tex)}, {json.dumps(display)})"))
             if found.startswith("BAD "):
                 raise BadFormula(f"{tex!r}: {found[4:]}")
-            self._known[tex, display] = found
+            self._known[tex, display] = found.replace(_BAR, _TIGHT_BAR)
         return self._known[tex, display]
 
 
@@ -93,6 +93,10 @@ def set_formulas(page: str, katex: Katex, report: Callable[[str], None]) -> str:
         text(part) + kept for part, kept in zip(parts[::3], [*parts[1::3], ""], strict=True)
     )
 
+
+_BAR = '<mo stretchy="false">∣</mo>'
+_TIGHT_BAR = '<mo stretchy="false" lspace="0" rspace="0">|</mo>'
+"""The bars of a size such as |A|: browsers would set them apart, as they set a relation."""
 
 _SET = (
     "const set = (tex, display) => { try { return katex.renderToString(tex, {output: 'mathml', "

@@ -76,18 +76,19 @@ _PAGE = """<!doctype html>
 <link rel="stylesheet" href="reveal.css">
 <style>
 body { background: #fff; }
-.reveal { font: 30px/1.35 system-ui, sans-serif; color: #1d1f21; }
+.reveal { font: 33px/1.35 system-ui, sans-serif; color: #1d1f21; }
 .reveal .slides section { text-align: left; height: 100%; }
-.reveal .slides section:first-child { padding-top: 190px; }
+.reveal .slides section:first-child { padding-top: 170px; }
 .reveal h1 { font-size: 2.4em; font-weight: 700; margin: 0 0 0.4em; }
 .reveal h2 { font-size: 1.55em; font-weight: 700; margin: 0 0 0.5em; }
 .reveal p, .reveal ul, .reveal ol, .reveal table { margin: 0 0 0.6em; }
 .reveal ul, .reveal ol { padding-left: 1.2em; }
 .reveal li { margin-bottom: 0.3em; }
-.reveal img { display: block; max-height: 430px; max-width: 100%; margin: 0 auto; }
+.reveal img { display: block; width: 100%; height: 440px; object-fit: contain; margin: 0 auto; }
 .reveal table { border-collapse: collapse; }
 .reveal th, .reveal td { padding: 0.25em 0.8em; border-bottom: 2px solid #cfd4da; }
 .reveal th { font-weight: 700; text-align: left; }
+.reveal math { font-size: 1.15em; }
 .reveal em { font-style: italic; }
 .reveal strong { font-weight: 700; }
 @media print { .reveal .slides section { page-break-after: always; } }

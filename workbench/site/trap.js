@@ -14,7 +14,7 @@
     },
     "trap-hurts": {
       rewards: ["5", "4", "0", "6"],
-      story: "The best pair is 1, then 1. The agent can always take action 1, so it needs no memory. With a bit it can tell its first step from its second, and in the first step action 0 looks better: 4.5 on average against 3.",
+      story: "The best pair is 1, then 1. The agent can always take action 1, so it needs no memory. With a bit it can tell its first time step from its second, and in the first one action 0 looks better: 4.5 on average against 3.",
     },
   };
   const MOST = 3000, DRAWN = 400, SIZE = { width: 560, height: 270, left: 40, right: 12, top: 14, bottom: 40 };
@@ -61,10 +61,10 @@
     const names = runs.map(({ memory }, i) => `<g transform="translate(${left + 110 + i * 120} ${height - 30})">` +
       `<line x1="0" x2="26" y1="0" y2="0" stroke="${memory.color}" stroke-width="3" stroke-dasharray="${memory.dash}"/><text x="32" y="4">${memory.words}</text></g>`).join("");
     const now = runs.map(({ memory, loop }) => `${memory.words} ${W.shown(loop.values[loop.values.length - 1])}`).join(", ");
-    $("trap-chart").innerHTML = `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="value of the policy step by step; now ${W.escape(now)}">` +
+    $("trap-chart").innerHTML = `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="value of the policy after each update; now ${W.escape(now)}">` +
       `<text x="${left - 6}" y="${y(low + margin) + 4}" text-anchor="end">${W.shown(low + margin, 2)}</text>` +
       `<text x="${left - 6}" y="${y(high - margin) + 4}" text-anchor="end">${W.shown(high - margin, 2)}</text>` +
-      `${level}${lines}${names}<text x="${width - right}" y="${height - 5}" text-anchor="end">steps</text>` +
+      `${level}${lines}${names}<text x="${width - right}" y="${height - 5}" text-anchor="end">updates</text>` +
       `<text x="4" y="${top - 2}">value</text></svg>`;
   }
 
