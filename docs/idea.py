@@ -93,7 +93,8 @@ def draw_loop(axes: Any) -> None:
             fontsize=10,
         )
     axes.hlines(1, 0, SHOWN, color="grey", linewidth=0.8, linestyle=":")
-    axes.set(xlabel="small updates towards greedy", ylabel="value of the policy", ylim=(-0.75, 1.12))
+    axes.set(xlabel="small updates towards greedy", ylabel="value of the policy")
+    axes.set_ylim(-0.75, 1.12)
     axes.set(xlim=(-10, SHOWN * 1.75), xticks=range(0, SHOWN + 1, 100))
     axes.set_title("same task, same loop, three memories", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
