@@ -16,7 +16,7 @@ from strategies import families, policies, pomdps
 from pomdps import gravity, recall, recall4
 from workbench import POMDP, Policy, augment, evaluate, random_pomdp, simulate, td_values, uniform
 from workbench.agents.simulate import discounted_return
-from workbench.core import solvers
+from workbench.core import linear
 from workbench.core.errors import (
     NeverEnds,
     NotExact,
@@ -370,9 +370,9 @@ def test_krylov_and_direct_solutions_agree_and_are_certified(monkeypatch):
     E = augment(gravity(), "O1")
     pi = Policy.random(E, 3)
     direct = evaluate(E, pi)
-    monkeypatch.setattr(solvers, "FACTORED", 0)
+    monkeypatch.setattr(linear, "ELIMINATED", 0)
     krylov = evaluate(E, pi)
-    assert direct.method == "v: direct, weights: direct"
+    assert direct.method == "v: elimination, weights: elimination"
     assert krylov.method == "v: bicgstab, weights: bicgstab"
     assert krylov.error < 1e-10
     assert krylov.value == pytest.approx(direct.value, abs=2e-11)
@@ -385,12 +385,12 @@ def test_a_solver_that_misses_is_replaced_and_never_believed(monkeypatch):
     E = augment(gravity(), "O1")
     pi = Policy.random(E, 3)
     right = evaluate(E, pi).value
-    monkeypatch.setattr(solvers, "FACTORED", 0)
-    monkeypatch.setattr(solvers.Krylov, "__call__", lambda self, y, accuracy=0: 0.5 * y)
+    monkeypatch.setattr(linear, "ELIMINATED", 0)
+    monkeypatch.setattr(linear.Krylov, "__call__", lambda self, y, accuracy=0: 0.5 * y)
     fallen_back = evaluate(E, pi)
-    assert fallen_back.method.startswith("v: direct, ")
+    assert fallen_back.method.startswith("v: elimination, ")
     assert fallen_back.value == pytest.approx(right, abs=1e-12)
-    monkeypatch.setattr(solvers, "FACTORED_AT_LAST", 0)
+    monkeypatch.setattr(linear, "ELIMINATED_AT_LAST", 0)
     with pytest.raises(NotSolved, match="singular in floats"):
         evaluate(E, pi)
 

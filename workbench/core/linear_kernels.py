@@ -2,14 +2,16 @@
 """Compiled solvers of x = b + Q x for substochastic Q. Its entries are not negative, and its rows
 sum to at most one.
 
-Elimination without subtractions (Grassmann, Taksar and Heyman 1985), for chains of some hundred
+Elimination without subtractions (Grassmann, Taksar and Heyman 1985), for chains of some thousand
 states: state k is taken out, and what went through it is added to what goes past it. With `leave`
 the probability of ending from each state,
 
-    1 - Q(k,k)  =  leave(k) + sum_{j > k} Q(k,j)      among the states that are left,
+    1 - Q(k,k)  =  leave(k) + sum_{j < k} Q(k,j)      among the states that are left,
 
 so the diagonal is no difference and each number found has a small relative error, however small it
-is itself (O'Cinneide 1993). The same factors solve the system and its transpose.
+is itself (O'Cinneide 1993). The same factors solve the system and its transpose. The last state
+goes first: states are numbered as they are discovered from mu, breadth first, and against that
+order few new transitions arise (as few as against reverse Cuthill-McKee: docs/core.md).
 
 BiCGSTAB (van der Vorst 1992) on sweeps of Gauss and Seidel, for the others: it looks for the fixed
 point of upward sweeps, which are to go against the direction in which entries depend on each other.
@@ -27,71 +29,78 @@ _FAINT = 1e-290
 
 @compile_kernel
 def eliminate(indptr, indices, data, gamma, leave):
-    """Eliminate states, and return the factors in one dense matrix with whether some underflowed.
-    Above the diagonal are the flows of each state when it is taken out, on it the pivot, and below
-    it the shares of other states' flows that went through it.
+    """Eliminate states row by row, from the last to the first. It returns the pivots, the factors
+    in compressed rows, and whether some product underflowed.
 
-    A pivot of zero belongs to a state from which nothing ends; it stands for an infinite result.
+    Row i of the factors begins at `start[i]` with the shares of its flow that went through later
+    states, and goes on at `middle[i]` with the flows to earlier ones when it is taken out itself.
+    A pivot of zero belongs to a state from which nothing ends: results are infinite there.
     """
-    n, lost = len(leave), False
-    F = np.zeros((n, n))
-    out = leave.copy()
-    for i in range(n):
-        for k in range(indptr[i], indptr[i + 1]):
-            if indices[k] != i:
-                F[i, indices[k]] += gamma * data[k]
-    for k in range(n):
-        pivot = out[k]
-        for j in range(k + 1, n):
-            pivot += F[k, j]
-        F[k, k] = pivot
-        for i in range(k + 1, n):
-            if F[i, k] != 0.0:
-                share = F[i, k] / pivot if pivot > 0.0 else np.inf
-                F[i, k] = share
-                out[i] += share * out[k]
-                for j in range(k + 1, n):
-                    if F[k, j] != 0.0 and j != i:
-                        flow = share * F[k, j]
-                        lost = lost or flow < _FAINT
-                        F[i, j] += flow
-    return F, lost
-
-
-@compile_kernel
-def substitute(F, b):
-    """x with x = b + Q x."""
-    n = len(b)
-    x = b.copy()
-    for i in range(n):
-        for k in range(i):
-            if F[i, k] != 0.0:
-                x[i] += F[i, k] * x[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            if F[k, j] != 0.0:
-                x[k] += F[k, j] * x[j]
-        if x[k] != 0.0:
-            x[k] /= F[k, k]
-    return x
-
-
-@compile_kernel
-def substitute_transposed(F, b):
-    """x with x = b + Q^T x."""
-    n = len(b)
-    x = b.copy()
-    for k in range(n):
-        if x[k] != 0.0:
-            x[k] /= F[k, k]
-            for j in range(k + 1, n):
-                if F[k, j] != 0.0:
-                    x[j] += F[k, j] * x[k]
+    n, lost, at = len(leave), False, 0
+    start, middle, stop = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    columns, values = np.empty(4 * len(data) + n, np.int32), np.empty(4 * len(data) + n)
+    pivot, out, row = np.empty(n), leave.copy(), np.zeros(n)
     for i in range(n - 1, -1, -1):
-        if x[i] != 0.0:
-            for k in range(i):
-                if F[i, k] != 0.0:
-                    x[k] += F[i, k] * x[i]
+        first = last = i
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if j != i:
+                row[j] += gamma * data[k]
+                first, last = min(first, j), max(last, j)
+        if at + n > len(values):
+            columns = np.concatenate((columns, np.empty(at + n, np.int32)))
+            values = np.concatenate((values, np.empty(at + n)))
+        start[i] = at
+        for k in range(last, i, -1):
+            if row[k] != 0.0:
+                share = row[k] / pivot[k] if pivot[k] > 0.0 else np.inf
+                row[k] = 0.0
+                columns[at], values[at] = k, share
+                at += 1
+                out[i] += share * out[k]
+                for e in range(middle[k], stop[k]):
+                    j = columns[e]
+                    if j != i:  # what comes back stays, which the other numbers say
+                        flow = share * values[e]
+                        lost = lost or flow < _FAINT
+                        row[j] += flow
+                        first = min(first, j)
+        middle[i] = at
+        pivot[i] = out[i]
+        for j in range(first, i):
+            if row[j] != 0.0:
+                pivot[i] += row[j]
+                columns[at], values[at] = j, row[j]
+                row[j] = 0.0
+                at += 1
+        stop[i] = at
+    return pivot, start, middle, stop, columns[:at].copy(), values[:at].copy(), lost
+
+
+@compile_kernel
+def substitute(pivot, start, middle, stop, columns, values, b, transposed):
+    """x with x = b + Q x, or with x = b + Q^T x."""
+    n, x = len(b), b.copy()
+    for step in range(n):
+        i = n - 1 - step
+        if transposed:
+            if x[i] != 0.0:
+                x[i] = x[i] / pivot[i] if pivot[i] > 0.0 else np.inf
+                for e in range(middle[i], stop[i]):
+                    x[columns[e]] += values[e] * x[i]
+        else:
+            for e in range(start[i], middle[i]):
+                x[i] += values[e] * x[columns[e]]
+    for i in range(n):
+        if transposed:
+            if x[i] != 0.0:
+                for e in range(start[i], middle[i]):
+                    x[columns[e]] += values[e] * x[i]
+        else:
+            for e in range(middle[i], stop[i]):
+                x[i] += values[e] * x[columns[e]]
+            if x[i] != 0.0:
+                x[i] = x[i] / pivot[i] if pivot[i] > 0.0 else np.inf
     return x
 
 
