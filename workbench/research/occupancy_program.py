@@ -37,6 +37,9 @@ highspy = need("highspy", "bounds")
 TableArray = NDArray[np.float64]
 
 _EPS = float(np.finfo(float).eps)
+_FEASIBLE = 1e-10
+"""What the solver lets equations and multipliers be off by: no more can be asked of it."""
+
 _ROOM = 1e-9
 """What a probability keeps beyond the place where it is cut off, as a share and as such."""
 
@@ -107,6 +110,8 @@ class OccupancyProgram:
         self._solver = highspy.Highs()
         self._solver.setOptionValue("output_flag", False)
         self._solver.setOptionValue("threads", 1)
+        for kind in ("primal", "dual"):  # at the usual 1e-7 gaps stay at 1e-8
+            self._solver.setOptionValue(f"{kind}_feasibility_tolerance", _FEASIBLE)
         self._basis: Any = None
         self._units = 16.0 * (pairs + n + observations * nA + 16) * _EPS
 

@@ -1,21 +1,17 @@
 """The best stochastic memoryless policy, certified: branch and bound over boxes of policies.
 
-A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Three bounds on the return J over
-it, of which the smallest counts:
+A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Two bounds on the return J over it,
+of which the smaller counts:
 
 1.  Every state chooses for itself within the box (`box_bounds`). As good as full information on the
     whole simplex, and exact on a point; the error shrinks with the width of the box.
-2.  Slope and curvature at the centre, with an error of third order (`box_bounds`), which ends the
-    boxes around a maximum: without it they multiply as their width goes down.
-3.  A linear program over occupancies with one row for all states that show o (`occupancy_program`),
-    the tightest in wide boxes.
+2.  A linear program over occupancies with one row for all states that show o (`occupancy_program`).
+    Its error shrinks with the square of the width, which ends the boxes around a maximum.
 
-Three things make a box smaller. An action that another one of its row beats all over the box has
-probability zero in an optimal policy (`box_bounds`). The multipliers of the linear program say
-where in the box nothing better than what is known can be. With gamma = 1 an action that may lead to
-where no policy of the box ends has probability zero in every policy that has a value. What was
-computed in floats is checked with room for rounding, so the bounds hold for certain; no box is
-dropped otherwise.
+Two things make a box smaller. The multipliers of the linear program say where in the box nothing
+better than what is known can be. With gamma = 1 an action that may lead to where no policy of the
+box ends has probability zero in every policy that has a value. What was computed in floats is
+checked with room for rounding, so the bounds hold for certain; no box is dropped otherwise.
 
 Boxes are split where the policy's advantage times the occupancy spreads most; actions that do the
 same in every state of an observation are one (`follow.alternatives`).
@@ -232,28 +228,17 @@ class BoxSearch:
                 return _Box((math.inf, self.boxes), low, high, 0, 0, 0.0), worth
         for _ in range(_CUTS):
             self.boxes += 1
-            found = self._bounds.bound_box(low, high, value + aim)
-            o, a, useless = found.o, found.a, found.useless
+            found = self._bounds.bound_box(low, high)
+            o, a = found.o, found.a
             bound, worth = min(bound, found.bound), max(worth, found.value)
             # nothing here is worth looking for; a tighter bound would not be used
-            if bound <= value + aim:
+            if self._program is None or bound <= value + aim:
                 break
-            if useless.any():
-                if (low[useless] > 0).any():  # a policy that gains by a change is not optimal
-                    bound = -math.inf
-                    break
-                high = np.where(useless, 0.0, high)
-                if is_empty(low, high):
-                    bound = -math.inf
-                    break
-                tighten(low, high)
-                continue
-            if self._program is None or not np.isfinite(found.most).all():
+            least, most = self._bounds.visits(low, high, centre(low, high))
+            if not np.isfinite(most).all():
                 break
-            said = self._program.solve(low, high, found.least, found.most, value + 0.5 * aim)
-            if said is None:
-                break
-            if said.bound >= bound:
+            said = self._program.solve(low, high, least, most, value + 0.5 * aim)
+            if said is None or said.bound >= bound:
                 break
             bound = said.bound
             if bound <= value + aim:
