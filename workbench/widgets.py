@@ -24,12 +24,10 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from workbench.agents.simulate import Step, discounted_return, pair, simulate
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, TooLarge, WorkbenchError
-from workbench.core.evaluate import Evaluation, evaluate
+from workbench.core.evaluate import evaluate
 from workbench.core.improve import Improvement, improve, iterates
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
@@ -44,7 +42,6 @@ from workbench.optima.optimum import MemorylessOptimum
 from workbench.text import escape_html, shown
 
 if TYPE_CHECKING:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from workbench.figures.grid_policy import TaskDrawing
@@ -107,12 +104,12 @@ class Explorer:
         if end:
             self.text.value = f"<p>{escape_html(words)} …</p>{rest}"
 
-    def show(self, text: str, figure: Figure | None = None, png: bytes | None = None) -> None:
-        """Put a text (HTML) and a picture on show. `png` is the figure as drawn before."""
+    def show(self, text: str, figure: Figure | None = None) -> None:
+        """Put a text (HTML) and a picture on show."""
         self.text.value, self.figure = text, figure
         self.image.layout.display = "none" if figure is None else None
         if figure is not None:
-            self.image.value = png if png is not None else _png(figure)
+            self.image.value = _png(figure)
 
     @property
     def picture(self) -> bytes:
@@ -201,7 +198,6 @@ def oracle_explorer(
     }
     tasks: dict[Hashable, tuple[POMDP, MemorylessOptimum | None]] = {}
     runs: dict[Hashable, tuple[Improvement, _Path]] = {}
-    films: list[_LoopFilm] = []
 
     def redraw(explorer: Explorer) -> None:
         *memory, step = (controls[name].value for name in ("family", "k", "step"))
@@ -222,9 +218,7 @@ def oracle_explorer(
         pi = path.at(n)
         if drawing is None:
             text += _policy_html(E, pi)
-        evaluation = None if drawing is None else evaluate(E, pi)
-        films[:] = [film for film in films if film.E is E] or [_LoopFilm(E, best, drawing)]
-        explorer.show(text, *films[0].at(run, n, evaluation))
+        explorer.show(text, _loop_figure(E, run, n, best, pi, drawing))
 
     return Explorer(controls, redraw)
 
@@ -263,132 +257,38 @@ def _best_words(best: MemorylessOptimum | None) -> str:
     return f"; the best deterministic memoryless policy is worth <b>{shown(best.value)}</b>{sure}"
 
 
-class _LoopFilm:
-    """The values of a loop, and below them its policies on a grid. What stays the same from iterate
-    to iterate, and from run to run, is laid out and drawn once, so that sliders can be dragged.
+def _loop_figure(
+    E: POMDP,
+    run: Improvement,
+    n: int,
+    best: MemorylessOptimum | None,
+    pi: Policy,
+    drawing: TaskDrawing | None,
+) -> Figure:
+    """The values of a loop with a mark at one iterate, and below them its policy on a grid."""
+    from matplotlib.figure import Figure
 
-    Attributes
-    ----------
-    E : the task with its memory.
-    figure : the matplotlib figure with the iterate that was asked for last.
-    """
+    from workbench.figures import grid_policy, oracle_values
 
-    def __init__(self, E: POMDP, best: MemorylessOptimum | None, drawing: TaskDrawing | None):
-        self.E, self.best, self.drawing = E, best, drawing
-        self.panels: Any = None
-        self.figure: Figure | None = None
-        self.run: Improvement | None = None
-        self._moving: list[Any] = []
-
-    def at(self, run: Improvement, n: int, evaluation: Evaluation | None) -> tuple[Figure, bytes]:
-        """The picture of an iterate. The evaluation of its policy is drawn on the grid."""
-        if self.figure is None or not self._fits(evaluation):
-            self._prepare(run, n, evaluation)
-        else:
-            for artist in self._moving:
-                artist.remove()
-            if run is not self.run:
-                self._draw_values(run)
-                self._keep_values()
-            self._draw(n, evaluation, ground=False)
-            if self._titles() != self._told:  # other memory states are the most visited ones
-                self._prepare(run, n, evaluation)
-        assert self.figure is not None
-        self._canvas.restore_region(self._ground)
-        for artist in self._moving:
-            artist.axes.draw_artist(artist)
-        return self.figure, _coded(self._canvas)
-
-    def _fits(self, evaluation: Evaluation | None) -> bool:
-        return evaluation is None or self.panels.size == self._count(evaluation)
-
-    def _count(self, evaluation: Evaluation) -> int:
-        reached = zip(self.E.O, evaluation.reached.raw, strict=True)
-        return min(len({m for (m, _), met in reached if met}), _MOST_PANELS)
-
-    def _prepare(self, run: Improvement, n: int, evaluation: Evaluation | None) -> None:
-        """Lay everything out and keep what does not move as pixels."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        height = 2.2 if evaluation is None else 5.4
-        figure = Figure(figsize=(7.0, height), dpi=100, layout="constrained")
-        parts: Any = [figure]
-        if evaluation is not None:
-            parts = figure.subfigures(2, height_ratios=(2, 3))
-        self.axes = parts[0].add_subplot()
-        self._draw_values(run)
-        if evaluation is not None:
-            assert self.drawing is not None
-            self.panels = parts[1].subplots(1, self._count(evaluation), squeeze=False)
-            note = f"the policy at this iterate; {self.drawing.key}; {_DOTS}"
-            parts[1].supxlabel(note, fontsize=8)
-        self._draw(n, evaluation, ground=True)
-        self.figure, self._told = figure, self._titles()
-        self._canvas = FigureCanvasAgg(figure)
-        _lay_out(figure)
-        self.axes.set_visible(False)
-        self._canvas.draw()
-        self.axes.set_visible(True)
-        self._base = self._canvas.copy_from_bbox(figure.bbox)
-        self._keep_values()
-
-    def _draw_values(self, run: Improvement) -> None:
-        """Put the values of a run on their axes, and nothing else."""
-        from workbench.figures import oracle_values
-
-        self.run = run
-        self.axes.clear()
-        optimum = None if self.best is None else float(self.best.value)
-        words = "best deterministic" if self.best and self.best.certified else "best found"
-        oracle_values(run, axes=self.axes, optimum=optimum, best=words)
-        self.axes.plot([], [], "o", color="black", label="now")
-        self.axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
-
-    def _keep_values(self) -> None:
-        """Keep the pixels of the values beside those of the rest."""
-        assert self.figure is not None
-        self._canvas.restore_region(self._base)
-        self.axes.draw(self._canvas.get_renderer())
-        self._ground = self._canvas.copy_from_bbox(self.figure.bbox)
-
-    def _draw(self, n: int, evaluation: Evaluation | None, ground: bool) -> None:
-        """Put on the axes what belongs to one iterate."""
-        from workbench.figures import grid_policy
-
-        assert self.run is not None
-        now = {"color": "black", "animated": True}
-        line = self.axes.axvline(n, linewidth=1, linestyle=":", **now)
-        value = float(self.run.values[n])
-        (mark,) = self.axes.plot([n], [value], "o", gid="now", clip_on=False, **now)
-        self._moving = [line, mark]
-        if evaluation is not None:
-            grid_policy(evaluation, self.drawing, self.panels, most=_MOST_PANELS, ground=ground)
-            drawn = (x for one in self.panels.ravel() for x in (*one.collections, *one.texts))
-            for artist in drawn:
-                if artist.get_gid() in ("arrow", "write"):
-                    artist.set_animated(True)
-                    self._moving.append(artist)
-
-    def _titles(self) -> list[str]:
-        return [] if self.panels is None else [one.get_title() for one in self.panels.ravel()]
-
-
-def _lay_out(figure: Figure) -> None:
-    """Lay a figure out for good: what moves later must not move the rest."""
-    engine = figure.get_layout_engine()
-    assert engine is not None
-    engine.execute(figure)
-    figure.set_layout_engine("none")
-
-
-def _coded(canvas: FigureCanvasAgg) -> bytes:
-    """What a canvas shows as PNG, packed lightly: a slider that is dragged waits for it."""
-    from PIL import Image
-
-    stored = io.BytesIO()
-    Image.fromarray(np.asarray(canvas.buffer_rgba())).save(stored, "png", compress_level=1)
-    return stored.getvalue()
+    height = 2.2 if drawing is None else 5.4
+    figure = Figure(figsize=(7.0, height), dpi=100, layout="constrained")
+    parts: Any = [figure] if drawing is None else figure.subfigures(2, height_ratios=(2, 3))
+    axes = parts[0].add_subplot()
+    optimum = None if best is None else float(best.value)
+    words = "best deterministic" if best and best.certified else "best found"
+    oracle_values(run, axes=axes, optimum=optimum, best=words)
+    axes.axvline(n, linewidth=1, linestyle=":", color="black")
+    value = float(run.values[n])
+    axes.plot([n], [value], "o", gid="now", clip_on=False, color="black", label="now")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9, frameon=False)
+    if drawing is not None:
+        seen = evaluate(E, pi)
+        reached = {m for (m, _), met in zip(pi.O, seen.reached.raw, strict=True) if met}
+        panels = parts[1].subplots(1, min(len(reached), _MOST_PANELS), squeeze=False)
+        grid_policy(seen, drawing, panels, most=_MOST_PANELS)
+        note = f"the policy at this iterate; {drawing.key}; {_DOTS}"
+        parts[1].supxlabel(note, fontsize=8)
+    return figure
 
 
 _MOST_PANELS = 4
@@ -438,7 +338,6 @@ def td_explorer(P: POMDP, family: str = "OA", k: int = 1) -> Explorer:
         "lam": widgets.FloatSlider(value=0, min=0, max=1, step=0.05, description="λ of TD"),
     }
     policies: dict[Hashable, tuple[POMDP, Policy, TDValues]] = {}
-    pictures: dict[Hashable, tuple[Figure, bytes]] = {}
 
     def redraw(explorer: Explorer) -> None:
         chosen = tuple(controls[name].value for name in ("family", "k", "gamma"))
@@ -449,10 +348,7 @@ def td_explorer(P: POMDP, family: str = "OA", k: int = 1) -> Explorer:
         E, pi, true = policies[chosen]
         td = td_values(E, pi, lam=controls["lam"].value)
         found = shortcuts_between(true, td)
-        key = chosen, tuple((x.o, x.a, x.kind) for x in found)
-        if key not in pictures:
-            pictures[key] = _diagram_picture(E, pi, found)
-        explorer.show(_td_text(true, td, found), *pictures[key])
+        explorer.show(_td_text(true, td, found), _diagram_figure(E, pi, found))
 
     return Explorer(controls, redraw)
 
@@ -479,14 +375,14 @@ def shortcuts_between(true: TDValues, td: TDValues) -> list[Shortcut]:
     return found
 
 
-def _diagram_picture(E: POMDP, pi: Policy, found: list[Shortcut]) -> tuple[Figure, bytes]:
+def _diagram_figure(E: POMDP, pi: Policy, found: list[Shortcut]) -> Figure:
     from matplotlib.figure import Figure
 
     from workbench.figures import memory_diagram
 
     figure = Figure(figsize=(7.0, 4.0))
     memory_diagram(transition_diagram(E, pi, found), figure.add_axes((0, 0, 1, 1)))
-    return figure, _png(figure)
+    return figure
 
 
 def _td_text(true: TDValues, td: TDValues, found: list[Shortcut]) -> str:
@@ -553,7 +449,6 @@ def episode_stepper(
         "time": widgets.IntSlider(value=0, min=0, max=max_steps, description="steps done"),
     }
     episode: list[Step] = []
-    films: list[_WalkFilm] = []
 
     def redraw(explorer: Explorer) -> None:
         if not episode:
@@ -569,13 +464,12 @@ def episode_stepper(
             for name in names:
                 controls[name].disabled = is_idle
                 controls[name].tooltip = why if is_idle else ""
-        if drawing is not None and not films:
-            films.append(_WalkFilm(drawing, episode))
         if not explorer.still:
             explorer.still = _episode_text(P, attached, episode, len(episode))
-            explorer.still_picture = films[0].at(len(episode))[1] if films else b""
-        picture = films[0].at(done) if films else ()
-        explorer.show(_episode_text(P, attached, episode, done), *picture)
+            whole = _walk_figure(drawing, episode, len(episode))
+            explorer.still_picture = b"" if whole is None else _png(whole)
+        figure = _walk_figure(drawing, episode, done)
+        explorer.show(_episode_text(P, attached, episode, done), figure)
 
     explorer = Explorer(controls, redraw)
 
@@ -592,43 +486,22 @@ def episode_stepper(
     return explorer
 
 
-class _WalkFilm:
-    """An agent on its grid: the grid is drawn once, so that the slider can be dragged."""
+def _walk_figure(drawing: TaskDrawing | None, episode: list[Step], done: int) -> Figure | None:
+    """The way of the agent on its grid, after so many steps."""
+    from matplotlib.figure import Figure
 
-    def __init__(self, drawing: TaskDrawing, episode: list[Step]):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+    from workbench.figures import grid_walk
 
-        from workbench.figures import grid_walk
-
-        states = [step.state for step in episode]
-        if episode:
-            states.append(episode[-1].state_next)
-        self.cells = [drawing.place(s, o) for s, _, o in states]
-        self.figure = Figure(figsize=(3.0, 3.3), dpi=100, layout="constrained")
-        self.axes = self.figure.add_subplot()
-        grid_walk(drawing, [], self.axes)
-        self.words = f"{drawing.key}; the agent after {{}} steps"
-        self.note = self.figure.supxlabel(self.words.format(len(episode)), fontsize=8, wrap=True)
-        self.canvas = FigureCanvasAgg(self.figure)
-        _lay_out(self.figure)
-        self.note.set_animated(True)
-        self.canvas.draw()
-        self.ground = self.canvas.copy_from_bbox(self.figure.bbox)
-
-    def at(self, done: int) -> tuple[Figure, bytes]:
-        """The picture after so many steps."""
-        from workbench.figures.grid_policy import draw_walk
-
-        for line in [x for x in self.axes.lines if x.get_gid() in ("walk", "now")]:
-            line.remove()
-        drawn = draw_walk(self.axes, self.cells[: done + 1])
-        self.note.set_text(self.words.format(done))
-        self.canvas.restore_region(self.ground)
-        for line in drawn:
-            self.axes.draw_artist(line)
-        self.note.draw(self.canvas.get_renderer())
-        return self.figure, _coded(self.canvas)
+    if drawing is None:
+        return None
+    states = [step.state for step in episode]
+    if episode:
+        states.append(episode[-1].state_next)
+    figure = Figure(figsize=(3.0, 3.3), dpi=100, layout="constrained")
+    grid_walk(drawing, [drawing.place(s, o) for s, _, o in states[: done + 1]], figure.subplots())
+    words = f"{drawing.key}; the agent after {done} steps"
+    figure.supxlabel(words, fontsize=8, wrap=True)
+    return figure
 
 
 _COLUMNS = ("t", "state", "memory", "observation", "action", "write", "reward")

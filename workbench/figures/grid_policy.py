@@ -22,7 +22,6 @@ from workbench.text import show
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 GridCell = tuple[int, int]
 
@@ -94,7 +93,6 @@ def grid_policy(
     place: Place | None = None,
     moves: Mapping[Label, GridCell] | None = None,
     most: int = 12,
-    ground: bool = True,
 ) -> NDArray[Any]:
     """A policy on its grid: arrows as long as their probabilities, a panel for each memory state
     that is reached.
@@ -114,7 +112,6 @@ def grid_policy(
     place : the cell of a state s (without memory) that shows o; o itself by default.
     moves : where actions point.
     most : panels; of more memory states the most visited are shown.
-    ground : whether cells, marks and walls are drawn; without, they are on the axes already.
     """
     given, axes = split_axes(given, axes)
     if given and (hasattr(given[-1], "signs") or hasattr(given[-1], "heading")):
@@ -150,8 +147,7 @@ def grid_policy(
     new = axes is None
     axes = _panels(len(panels), grid, axes)
     for one, m in zip(axes.ravel(), panels, strict=False):
-        if ground:
-            _draw_grid(one, grid)
+        _draw_grid(one, grid)
         _draw_rows(one, m, {cell: _normal(row) for cell, row in rows[m].items()}, moves)
         title = P.name if m is _NO_MEMORY else f"memory {memory_states(P).text(m)}"
         one.set_title(title, fontsize=WORDS)
@@ -211,21 +207,14 @@ def grid_walk(
 
         axes = pyplot.figure(figsize=(3.0, 3.2), layout="constrained").add_subplot()
     _draw_grid(axes, drawing.grid)
-    draw_walk(axes, cells)
-    return axes
-
-
-def draw_walk(axes: Axes, cells: Sequence[GridCell | None]) -> list[Line2D]:
-    """Draw the walk of `grid_walk` on an existing grid. Returns the lines."""
-    drawn = []
     places = [(x + 0.5, y + 0.5) for x, y in (cell for cell in cells if cell is not None)]
     if places:
         x, y = zip(*places, strict=True)
-        drawn += axes.plot(x, y, color=_BLUE, linewidth=1.3, alpha=0.6, gid="walk")
+        axes.plot(x, y, color=_BLUE, linewidth=1.3, alpha=0.6, gid="walk")
     if cells and cells[-1] is not None:
         look: dict[str, Any] = {"color": _BLUE, "markeredgecolor": "black", "markersize": 11}
-        drawn += axes.plot(*places[-1], "o", gid="now", **look)
-    return drawn
+        axes.plot(*places[-1], "o", gid="now", **look)
+    return axes
 
 
 _NO_MEMORY = object()
