@@ -15,13 +15,8 @@ from hypothesis import strategies as st
 from pomdps import recall, recall4, recall_variant
 from workbench import POMDP, QLearning, Sarsa, augment, subdivide
 from workbench.certificates.fixed_regions import fixed_regions_certificate
-from workbench.checker.expressions import read_polynomial, renew_budget
-from workbench.checker.plane_polynomials import (
-    check_cells,
-    plane_polynomial,
-    plane_product,
-    plane_quotient,
-)
+from workbench.checker.expressions import Polynomial, read_polynomial, renew_budget
+from workbench.checker.plane_polynomials import check_cells
 from workbench.checker.polynomials import RootCounter
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
@@ -154,24 +149,25 @@ def test_what_has_no_certificate_says_so():
 # ---------------------------------------------------------------------- polynomials in the plane
 
 
-def in_plane(text):
-    return plane_polynomial(read_polynomial(text), ["x", "y"])
-
-
 @given(*[st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 3)), SMALL)] * 2)
-def test_a_product_is_divided_by_its_factors_and_by_nothing_else(f, g):
+def test_a_product_is_divided_by_its_factors_and_by_nothing_else(one, two):
     renew_budget()
-    f, g = ({e: c for e, c in h.items() if c} for h in (f, g))
-    if not g:
+    f, g = (
+        Polynomial(
+            {tuple((v, k) for v, k in zip("xy", e, strict=True) if k): c for e, c in h.items()}
+        )
+        for h in (one, two)
+    )
+    if not g.terms:
         with pytest.raises(Spoiled, match="zero polynomial"):
-            plane_quotient(f, g)
+            f.over(g)
         return
-    assert plane_quotient(plane_product(f, g), g) == f
+    assert (f * g).over(g) == f
     x, y = sympy.symbols("x y")
-    one, other = (sum((c * x**i * y**j for (i, j), c in h.items()), sympy.S(0)) for h in (f, g))
-    _, rest = sympy.div(one, other, x, y, domain="QQ")
+    one, two = (sum((c * x**i * y**j for (i, j), c in h.items()), sympy.S(0)) for h in (one, two))
+    _, rest = sympy.div(one, two, x, y, domain="QQ")
     if rest != 0:
-        assert plane_quotient(f, g) is None
+        assert f.over(g) is None
 
 
 @given(st.lists(SMALL, min_size=1, max_size=6))
@@ -208,24 +204,24 @@ def test_the_cells_of_a_subdivision_are_all_of_them_and_none_can_be_left_out(sho
     )
     found = subdivide(P, QLearning(epsilon=Fraction(1, 2)))
     assert found.symbols == (x, y)
-    here = [in_plane(str(sympy.expand(c))) for c in found.curves]
+    here = [read_polynomial(str(sympy.expand(c))) for c in found.curves]
     points = [tuple(cell.sample.values()) for cell in found]
-    check_cells(here, points)
+    check_cells(here, points, "xy")
     for k in range(len(points)):
         if len(points) > 1:
             with pytest.raises(Spoiled):
-                check_cells(here, points[:k] + points[k + 1 :])
+                check_cells(here, points[:k] + points[k + 1 :], "xy")
 
 
 def test_a_curve_that_enters_through_a_side_needs_a_point_on_each_side_of_it():
     renew_budget()
     half, tenth = Fraction(1, 2), Fraction(1, 10)
-    line = in_plane("x - y + 1/2")
+    line = read_polynomial("x - y + 1/2")
     with pytest.raises(Spoiled, match=r"cell|parted"):
-        check_cells([line], [(half, half)])
+        check_cells([line], [(half, half)], "xy")
     with pytest.raises(Spoiled, match="cell"):
-        check_cells([line], [(half, tenth)])
-    check_cells([line], [(half, tenth), (tenth, 9 * tenth), (half, 9 * tenth)])
+        check_cells([line], [(half, tenth)], "xy")
+    check_cells([line], [(half, tenth), (tenth, 9 * tenth), (half, 9 * tenth)], "xy")
 
 
 def test_augmented_tasks_have_the_certificates_of_their_memories():

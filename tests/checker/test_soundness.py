@@ -9,6 +9,7 @@ from math import prod
 from types import SimpleNamespace
 
 import pytest
+from arithmetic import polynomial_of
 from certified import CERTIFICATES
 
 from pomdps import recall_variant
@@ -26,10 +27,11 @@ from workbench.checker.critical_claims import (
     _times,
 )
 from workbench.checker.every_k_claims import _stays
-from workbench.checker.expressions import read_polynomial
+from workbench.checker.expressions import Polynomial, read_polynomial
 from workbench.checker.fixed_point_claims import check_fixed_point
 from workbench.checker.loop_claims import bound_of_states
-from workbench.checker.polynomials import at, determinant, eliminated, keeps_sign, positive, times
+from workbench.checker.place_graph import is_positive_down_to
+from workbench.checker.polynomials import at, determinant, eliminated, keeps_sign, times
 from workbench.checker.positivity import is_positive_on_box
 from workbench.checker.reader import read_fraction, read_task
 from workbench.checker.recheck import recheck
@@ -107,7 +109,9 @@ def test_a_wide_box_around_a_root_is_seen_to_hold_it_and_one_beside_it_is_not():
 @pytest.mark.parametrize("root", [F(1, 3), F(2, 5), F(5, 7), F(1, 16)])
 @pytest.mark.parametrize("above", [F(1, 1000), F(1, 50), F(-1, 1000), F(-1, 50), F(0)])
 def test_a_parabola_is_positive_if_its_lowest_point_is_above_zero(root, above):
-    assert positive([root**2 + above, -2 * root, F(1)], F(0), strict=True) == (above > 0)
+    p = polynomial_of([root**2 + above, -2 * root, F(1)])
+    assert is_positive_down_to(p, F(0), strict=True) == (above > 0)
+    assert is_positive_down_to(p, F(0), strict=False) == (above >= 0)
 
 
 def test_an_action_stays_only_if_nothing_after_it_pays_more():
@@ -228,32 +232,30 @@ def test_the_sign_of_a_polynomial_is_that_between_its_roots():
 
 
 def test_determinants_and_solutions_are_those_of_the_numbers_at_a_point():
-    draw, x, n = random.Random(1), F(5, 7), 3
+    draw, at, n = random.Random(1), {"x": F(5, 7), "y": F(2, 3)}, 3
     for _ in range(30):
         A = [[drawn_polynomial(draw) for _ in range(n)] for _ in range(n)]
-        A[0][0] = []
-        numbers = [[at(f, x) for f in row] for row in A]
+        A[0][0] = Polynomial({})
+        numbers = [[f.at(at) for f in row] for row in A]
         exact = sum(
             prod((numbers[i][p[i]] for i in range(n)), start=F(odd(p)))
             for p in permutations(range(n))
         )
-        assert at(determinant(A), x) == exact
-        if not determinant(A):
-            continue
+        assert determinant(A).at(at) == exact
         right = [drawn_polynomial(draw) for _ in range(n)]
-        N, D = eliminated([{j: f for j, f in enumerate(row) if f} for row in A], right)
-        assert at(D, x) == exact
+        rows = [{j: f for j, f in enumerate(row) if f.terms} for row in A]
+        N, D = eliminated(rows, right)
+        assert D.at(at) == exact
+        assert bool(N) == bool(determinant(A).terms)
         for row, side in zip(numbers, right, strict=True):
-            total = sum(a * at(f, x) for a, f in zip(row, N, strict=True))
-            assert total == at(D, x) * at(side, x)
+            total = sum(a * f.at(at) for a, f in zip(row, N, strict=bool(N)))
+            assert total == D.at(at) * side.at(at)
 
 
 def drawn_polynomial(draw):
-    """A polynomial of degree at most two without a zero in front, often 0."""
+    """A polynomial of degree at most two in x or y, often 0."""
     p = [F(draw.randint(-2, 2)) for _ in range(draw.randint(0, 3))]
-    while p and p[-1] == 0:
-        p.pop()
-    return p
+    return polynomial_of(p, draw.choice("xxy"))
 
 
 def odd(order):

@@ -4,13 +4,17 @@
     python tests/mutation/mutate.py core --only ties.py --into core.jsonl
 
 A room is a folder of `workbench`. A mutant is the file with one comparison, sign, bound, constant
-or quantifier changed, outside of messages and budgets; it lives in a copy of the tree beside the
-results, so that nothing here is touched. One run of the tests of the room notes which functions
-each test calls. A mutant is given to the tests that call its function, quickest first, in a forked
-process that has the large packages loaded; they stop at the first failure, and four times the usual
-time counts as noticed. Results are written as they come: asked again, the command goes on with the
-mutants that have none. What survives is equivalent, a matter of speed, or a hole: `survivors.md`
-says which, line by line.
+or quantifier changed, outside of messages and budgets.
+
+The checker's are first asked for the frozen verdicts of `test_verdicts`, in a forked process that
+imports the checker anew, one module changed; no file is touched, and a mutant costs a fraction of a
+second. What survives, and every mutant of another room, is given to tests in a copy of the tree
+beside the results. One run of the tests notes which functions each test calls. A mutant is given to
+the tests that call its function, quickest first, in a forked process that has the large packages
+loaded; they stop at the first failure, and four times the usual time counts as noticed.
+
+Results are written as they come: asked again, the command goes on with the mutants that have none.
+What survives is equivalent, a matter of speed, or a hole: `survivors.md` says which, line by line.
 """
 
 from __future__ import annotations
@@ -31,8 +35,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
 from itertools import accumulate
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
@@ -188,7 +196,7 @@ def in_a_child(work: Callable[[], int], seconds: float) -> int | None:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
+        time.sleep(0.003)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
@@ -217,17 +225,103 @@ def reached(copy: Path, room: Path, tests: list[str], warm: bool) -> Reached:
     return pickle.loads(kept.read_bytes())
 
 
-def tried(room: str, module: str, tests: list[str]) -> int:
-    """The exit code of the tests of a mutant; the checker's verdicts on forgeries come first."""
-    if room == "checker":
-        sys.path[:0] = ["tests/checker", "tests/support"]
-        import test_verdicts
+class Compiled(MetaPathFinder, Loader):
+    """Imports modules from code that is in memory."""
 
-        try:
-            if test_verdicts.first_difference(module) is not None:
+    def __init__(self, codes: dict[str, CodeType]):
+        self.codes = codes
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The module, if there is code for it."""
+        if name not in self.codes:
+            return None
+        is_package = any(other.startswith(f"{name}.") for other in self.codes)
+        return spec_from_loader(name, self, is_package=is_package)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run its code."""
+        exec(self.codes[module.__name__], module.__dict__)
+
+
+def codes_of(room: Path) -> dict[str, CodeType]:
+    """The code of all modules of a room, by name."""
+    return {
+        f"workbench.{room.name}" + ("" if p.stem == "__init__" else f".{p.stem}"): compile(
+            p.read_text(), str(p), "exec"
+        )
+        for p in room.glob("*.py")
+    }
+
+
+MOST_OF_A_QUESTION = 1.5
+"""Seconds of the processor for one frozen answer; none needs a third of one."""
+
+
+def asked(chosen: list[tuple[Any, str]], codes: dict[str, CodeType]) -> int:
+    """Whether frozen answers differ with these modules. It is called in a forked process."""
+    for name in list(sys.modules):
+        if name.startswith("workbench.checker") or name in ("arithmetic", "test_verdicts"):
+            del sys.modules[name]
+    sys.meta_path.insert(0, Compiled(codes))
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_OF_A_QUESTION)  # the signal ends the process
+    try:
+        answer = import_module("test_verdicts").answer
+        for question, said in chosen:
+            signal.setitimer(signal.ITIMER_VIRTUAL, MOST_OF_A_QUESTION)
+            if answer(question) != said:
                 return 1
-        except Exception:
-            return 1
+    except Exception:
+        return 1
+    return 0
+
+
+Lines = dict[tuple[str, int], list[str]]
+
+
+def lines_asked(room: Path, kept: Path) -> Lines:
+    """For each line of the checker the frozen questions that come by, quickest first."""
+    if kept.exists():
+        return pickle.loads(kept.read_bytes())
+    found: dict[tuple[str, int], list[tuple[float, str]]] = {}
+    frozen = import_module("test_verdicts")
+    for name, question, _ in frozen.questions():
+        here: set[tuple[str, int]] = set()
+
+        def line(frame: Any, event: str, _: Any, here: set[tuple[str, int]] = here) -> Any:
+            here.add((frame.f_code.co_filename, frame.f_lineno))
+            return line
+
+        def call(frame: Any, event: str, _: Any) -> Any:
+            return line if frame.f_code.co_filename.startswith(str(room)) else None
+
+        began = time.process_time()
+        sys.settrace(call)
+        try:
+            frozen.answer(question)
+        finally:
+            sys.settrace(None)
+        for where in here:
+            found.setdefault(where, []).append((time.process_time() - began, name))
+    lines = {where: [name for _, name in sorted(those)] for where, those in found.items()}
+    kept.write_bytes(pickle.dumps(lines))
+    return lines
+
+
+def around(tree: ast.AST, line: int) -> range:
+    """The lines of the smallest statement that holds a line, without its body if it has one."""
+    best = range(0)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt | ast.ExceptHandler):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if body else (node.end_lineno or 0)
+            found = range(node.lineno, max(node.lineno, last) + 1)
+            if line in found and (not best or len(found) < len(best)):
+                best = found
+    return best
+
+
+def tried(tests: list[str]) -> int:
+    """The exit code of the tests of a mutant."""
     return int(pytest.main([*OPTIONS, "-x", *tests])) if tests else 0
 
 
@@ -289,6 +383,41 @@ def tests_of(path: Path, line: int, every: Reached) -> list[str]:
     return [t for s, t in sorted((s, t) for t, (s, seen) in every.items() if begins & seen)]
 
 
+def write_result(
+    into: Path, known: dict[Any, Any], key: Any, line: int, code: int | None, tests: int
+) -> None:
+    """Note how a mutant fared, and append it to the file of results."""
+    known[key] = dict(zip(("file", "text", "change", "copy"), key, strict=True)) | {
+        "line": line, "noticed": code != 0, "tests": tests, "by": noticing(code)
+    }  # fmt: skip
+    with into.open("a") as out:
+        out.write(json.dumps(known[key]) + "\n")
+
+
+def left_by_verdicts(
+    room: Path, waiting: list[Any], known: dict[Any, Any], asked_for: argparse.Namespace
+) -> list[Any]:
+    """The mutants of the checker about which the frozen verdicts say nothing else."""
+    codes, left, began = codes_of(room), [], time.monotonic()
+    lines = lines_asked(room, asked_for.into.with_suffix(".lines"))
+    every = {name: (q, said) for name, q, said in import_module("test_verdicts").questions()}
+    for path, line, changed, key in waiting:
+        if time.monotonic() - began > asked_for.seconds:
+            break
+        tree = ast.parse(path.read_text())
+        inside = any(f.body[0].lineno <= line <= (f.end_lineno or 0) for f in functions_of(path))
+        names = [q for n in around(tree, line) for q in lines.get((str(path), n), ())]
+        chosen = [every[q] for q in (dict.fromkeys(names) if inside else every)]
+        name = f"workbench.checker.{path.stem}".removesuffix(".__init__")
+        one = {**codes, name: compile(changed, str(path), "exec")}
+        code = in_a_child(partial(asked, chosen, one), 60) if chosen else 0
+        if code == 0:
+            left.append((path, line, changed, key))
+        if code != 0 or asked_for.quick:
+            write_result(asked_for.into, known, key, line, code, 0)
+    return left
+
+
 def main() -> None:
     """Try the mutants of a room that have no result yet; print the survivors of all that have."""
     parser = argparse.ArgumentParser(
@@ -304,31 +433,32 @@ def main() -> None:
     parser.add_argument("--cold", action="store_true", help="watch tests that compile kernels")
     parser.add_argument("--quick", action="store_true", help="ask no other tests than these first")
     parser.add_argument("--again", action="store_true", help="try survivors again, and no others")
-    asked = parser.parse_args()
-    asked.into = asked.into.resolve()
+    asked_for = parser.parse_args()
+    asked_for.into = asked_for.into.resolve()
     results = (
-        [json.loads(x) for x in asked.into.read_text().splitlines()] if asked.into.exists() else []
+        [json.loads(x) for x in asked_for.into.read_text().splitlines()]
+        if asked_for.into.exists()
+        else []
     )
     known = {(x["file"], x["text"], x["change"], x["copy"]): x for x in results}
-    copy = asked.into.with_suffix(".tree")
+    copy = asked_for.into.with_suffix(".tree")
     ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "*.pyc")
     shutil.copytree(ROOT, copy, ignore=ignored, dirs_exist_ok=True)
     for folder in ("workbench", "tests"):  # else each mutant compiles all that it imports
         compileall.compile_dir(copy / folder, quiet=2)
     os.chdir(copy)
+    for folder in ("tests/checker", "tests/support"):
+        sys.path.insert(0, str(copy / folder))
     os.environ["PYTHONPATH"] = str(copy)
     sys.path[:] = [
         str(copy),
         *(x for x in sys.path if Path(x).resolve() not in (ROOT, Path(__file__).parent)),
     ]
-    for package in LOADED:
-        try:
-            import_module(package)
-        except ImportError:
-            continue
-    room = copy / "workbench" / asked.room
+    room = copy / "workbench" / asked_for.room
     files = [
-        p for p in sorted(room.rglob("*.py")) if not asked.only or p.name in asked.only.split(",")
+        p
+        for p in sorted(room.rglob("*.py"))
+        if not asked_for.only or p.name in asked_for.only.split(",")
     ]
     drawn = []
     for path in files:
@@ -338,41 +468,45 @@ def main() -> None:
             seen[shown, what] += 1
             key = str(path.relative_to(room)), shown, what, seen[shown, what]
             drawn.append((path, line, changed, key))
-    random.Random(asked.seed).shuffle(drawn)
-    drawn = drawn[: asked.most]
+    random.Random(asked_for.seed).shuffle(drawn)
+    drawn = drawn[: asked_for.most]
     waiting = [
         x
         for x in drawn
-        if (x[3] in known) == asked.again and not known.get(x[3], {"noticed": False})["noticed"]
+        if (x[3] in known) == asked_for.again and not known.get(x[3], {"noticed": False})["noticed"]
     ]
     began = time.monotonic()
+    if asked_for.room == "checker" and not asked_for.again:
+        waiting = left_by_verdicts(room, waiting, known, asked_for)
+    if not asked_for.quick:
+        for package in LOADED:
+            try:
+                import_module(package)
+            except ImportError:
+                continue
     every = (
-        reached(copy, room, TESTS[asked.room], not asked.cold)
-        if waiting and not asked.quick
+        reached(copy, room, TESTS[asked_for.room], not asked_for.cold)
+        if waiting and not asked_for.quick
         else {}
     )
     print(
         f"{len(every)} tests, traced in {sum(s for s, _ in every.values()):.0f} s; "
         f"{len(waiting)} mutants wait"
     )
-    for i, (path, line, changed, key) in enumerate(waiting):
-        if time.monotonic() - began > asked.seconds:
+    for i, (path, line, changed, key) in enumerate(waiting if not asked_for.quick else []):
+        if time.monotonic() - began > asked_for.seconds:
             break
-        tests = [] if asked.quick else tests_of(path, line, every)
+        tests = tests_of(path, line, every)
         spent = list(accumulate(every[test][0] for test in tests))
-        tests = [test for test, s in zip(tests, spent, strict=True) if s <= asked.each]
+        tests = [test for test, s in zip(tests, spent, strict=True) if s <= asked_for.each]
         whole, stamp = path.read_text(), path.stat().st_mtime
         path.write_text(changed)
         os.utime(path, (i + 1, i + 1))  # bytecode is told apart by it
         usual = sum(every[test][0] for test in tests)
-        code = in_a_child(partial(tried, asked.room, path.stem, tests), 30 + 4 * usual)
+        code = in_a_child(partial(tried, tests), 30 + 4 * usual)
         path.write_text(whole)
         os.utime(path, (stamp, stamp))
-        known[key] = dict(zip(("file", "text", "change", "copy"), key, strict=True)) | {
-            "line": line, "noticed": code != 0, "tests": len(tests), "by": noticing(code)
-        }  # fmt: skip
-        with asked.into.open("a") as out:
-            out.write(json.dumps(known[key]) + "\n")
+        write_result(asked_for.into, known, key, line, code, len(tests))
     still = [known[key] for *_, key in drawn if key in known]
     for x in sorted(still, key=lambda x: (x["file"], x["line"])):
         if not x["noticed"]:
@@ -381,7 +515,7 @@ def main() -> None:
                 x["tests"] or "not reached",
             )
     noticed = sum(x["noticed"] for x in still)
-    print(f"{asked.room}: {noticed} of {len(still)} mutants noticed, {len(drawn)} in all")
+    print(f"{asked_for.room}: {noticed} of {len(still)} mutants noticed, {len(drawn)} in all")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -321,9 +322,31 @@ def _falls(c: Certificate) -> bool:
 
 
 def _is_loop(c: Certificate) -> bool:
+    if c["status"] == "checked":
+        return _are_iterates(c)
     found = certify(model_from_json(c["model"]), c["memory"], Fraction(c["step"]), c["ties"])
     stronger = found["claim"] == c["claim"] or c["claim"] == "limit"
     return stronger and found["value"] == c["value"]
+
+
+def _are_iterates(c: Certificate) -> bool:
+    P = model_from_json(c["model"])
+    E = P if c["memory"] == "none" else augment(P, c["memory"])
+    pi, order = uniform(E), tie_order(E.A, c["ties"])
+    for _ in range(c["iterates"]):
+        found = evaluate(E, pi, exact=True)
+        if found.value > Fraction(c["highest"]):
+            return False
+        q, goal = found.q, {o: {a: pi[o, a] for a in E.A} for o in E.O}
+        for o in E.O:
+            if found.reached[o]:
+                best = max(q[o, a] for a in E.A)
+                first = next(E.A[int(j)] for j in order if q[o, E.A[int(j)]] == best)
+                goal[o] = {first: Fraction(1)}
+        pi = pi.toward(Policy.from_mapping(E, goal), Fraction(c["step"]))
+    better = policy_from_json(E, c["better"]["policy"])
+    worth = evaluate(E, better, exact=True).value
+    return bool(worth == Fraction(c["better"]["value"]) > Fraction(c["highest"]))
 
 
 def _is_cycle(c: Certificate) -> bool:
@@ -430,10 +453,12 @@ def _is_family(c: Certificate) -> bool:
     return True
 
 
-def _settled(P: POMDP, epsilon: Fraction = Fraction(1, 10), memory: str = "none") -> Any:
+def _settled(
+    P: POMDP, epsilon: Fraction = Fraction(1, 10), memory: str = "none", name: str = "Q-learning"
+) -> Any:
     E = P if memory == "none" else augment(P, memory)
-    learner = QLearning(epsilon=epsilon, gamma=P.gamma)
-    return equilibria(E, learner, exact=True, symmetry=False)
+    learner = QLearning(epsilon=epsilon) if name == "Q-learning" else Sarsa(lam=0, epsilon=epsilon)
+    return equilibria(E, replace(learner, gamma=P.gamma), exact=True, symmetry=False)
 
 
 def _are_critical_points(c: Certificate) -> bool:
@@ -475,9 +500,9 @@ def _done(E: POMDP, a: Any) -> Any:
 
 def _are_fixed_points(c: Certificate) -> bool:
     P = model_from_json(c["model"])
-    if c["learner"] != "Q-learning":
+    if c["learner"] not in ("Q-learning", "Sarsa(0)"):
         return False
-    found = _settled(P, Fraction(c["epsilon"]), c["memory"])
+    found = _settled(P, Fraction(c["epsilon"]), c["memory"], c["learner"])
     given = sorted((Fraction(value), strict) for _, strict, value in c["fixed"])
     return given == sorted((e.value, e.strict) for e in found)
 

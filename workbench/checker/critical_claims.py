@@ -22,7 +22,7 @@ from itertools import product
 from typing import Any
 
 from workbench.checker.expressions import Polynomial, read_polynomial
-from workbench.checker.place_graph import PlaceGraph, PolicyValues
+from workbench.checker.place_graph import PlaceGraph, PolicyValues, solved
 from workbench.checker.reader import (
     CheckedTask,
     MemoryRule,
@@ -183,7 +183,7 @@ class _Point:
         box = dict(zip(names, self.box, strict=True))
         top, bottom = self.formula
         F = [_slope(top, bottom, name) for name in names]
-        J = [[_derivative(f, name) for name in names] for f in F]
+        J = [[f.derivative(name) for name in names] for f in F]
         H = [[_range(f, box) for f in row] for row in J]
         if names:
             _require_root(F, J, H, names, self.box)
@@ -294,41 +294,26 @@ def _require_root(
 
 
 def _inverse(A: list[list[Fraction]]) -> list[list[Fraction]]:
-    """An approximate inverse by elimination. It is rounded, since any matrix near the inverse will
-    do."""
-    n = len(A)
-    rows = [[*row, *(Fraction(int(i == j)) for j in range(n))] for i, row in enumerate(A)]
-    for i in range(n):
-        pivot = next((k for k in range(i, n) if rows[k][i] != 0), None)
-        if pivot is None:
-            raise Spoiled("a root is not simple")
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        rows[i] = [x / rows[i][i] for x in rows[i]]
-        for k in range(n):
-            if k != i and rows[k][i] != 0:
-                factor = rows[k][i]
-                rows[k] = [x - factor * y for x, y in zip(rows[k], rows[i], strict=True)]
-    return [[x.limit_denominator(10**12) for x in row[n:]] for row in rows]
+    """An approximate inverse. It is rounded, since any matrix near the inverse will do."""
+    unit = [[Fraction(int(i == j)) for j in range(len(A))] for i in range(len(A))]
+    # x = (1 - A) x + e solves A x = e
+    rest = [
+        {j: e - a for j, (e, a) in enumerate(zip(*pair, strict=True))}
+        for pair in zip(unit, A, strict=True)
+    ]
+    try:
+        columns = [solved(rest, e, None) for e in unit]
+    except Spoiled:
+        raise Spoiled("a root is not simple") from None
+    return [[x.limit_denominator(10**12) for x in row] for row in zip(*columns, strict=True)]
 
 
 def _degree(f: Polynomial, name: str) -> int:
     return max((k for e in f.terms for other, k in e if other == name), default=0)
 
 
-def _derivative(f: Polynomial, name: str) -> Polynomial:
-    found: dict[Any, Fraction] = {}
-    for e, c in f.terms.items():
-        powers = dict(e)
-        if k := powers.pop(name, 0):
-            if k > 1:
-                powers[name] = k - 1
-            key = tuple(sorted(powers.items()))
-            found[key] = found.get(key, Fraction(0)) + k * c
-    return Polynomial(found)
-
-
 def _slope(top: Polynomial, bottom: Polynomial, name: str) -> Polynomial:
-    return _derivative(top, name) * bottom - top * _derivative(bottom, name)
+    return top.derivative(name) * bottom - top * bottom.derivative(name)
 
 
 _ZERO: Interval = (Fraction(0), Fraction(0))
@@ -363,7 +348,7 @@ def _range(f: Polynomial, box: Mapping[str, Interval]) -> Interval:
     total = _point(f.at({**centre}))
     for name, (low, high) in box.items():
         if low < high:
-            slope = _terms_range(_derivative(f, name), box)
+            slope = _terms_range(f.derivative(name), box)
             total = _plus(total, _times(slope, (low - centre[name], high - centre[name])))
     return total
 

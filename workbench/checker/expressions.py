@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -183,6 +184,15 @@ def check_sizes(numbers: Iterable[Fraction]) -> None:
         raise Spoiled(f"a coefficient has more than {MOST_BITS:,} bits")
 
 
+@lru_cache(maxsize=100_000)
+def _joined(e: Exponents, f: Exponents) -> Exponents:
+    """The exponents of a product."""
+    powers = dict(e)
+    for name, k in f:
+        powers[name] = powers.get(name, 0) + k
+    return tuple(sorted(powers.items()))
+
+
 class Polynomial:
     """A polynomial with rational coefficients. Mixes with ints and Fractions."""
 
@@ -233,10 +243,7 @@ class Polynomial:
         spend_products(MOST_PRODUCTS + 1 if many else len(self.terms) * len(other.terms))
         total: dict[Exponents, Fraction] = {}
         for (e, c), (f, d) in product(self.terms.items(), other.terms.items()):
-            powers = dict(e)
-            for name, k in f:
-                powers[name] = powers.get(name, 0) + k
-            key = tuple(sorted(powers.items()))
+            key = _joined(e, f)
             total[key] = total.get(key, Fraction(0)) + c * d
         check_sizes(total.values())
         return Polynomial(total)
@@ -258,6 +265,53 @@ class Polynomial:
     def __hash__(self) -> int:
         number = self.terms.get((), Fraction(0))
         return hash(frozenset(self.terms.items()) if self.names else number)
+
+    def over(self, other: Polynomial) -> Polynomial | None:
+        """The quotient of the two, None if the other does not divide it.
+
+        >>> read_polynomial("x**2 - y**2").over(read_polynomial("x + y"))
+        1*x**1 + -1*y**1
+        """
+        if set(other.terms) == {()}:
+            return self / other
+        names = sorted(self.names | other.names)
+        rest, divisor = (
+            {tuple(dict(e).get(v, 0) for v in names): c for e, c in f.terms.items()}
+            for f in (self, other)
+        )
+        if not divisor:
+            raise Spoiled("a polynomial is divided by the zero polynomial")
+        top, found = max(divisor), dict[Exponents, Fraction]()
+        while rest:
+            lead = max(rest)
+            shift = [i - j for i, j in zip(lead, top, strict=True)]
+            if min(shift) < 0:
+                return None
+            spend_products(len(divisor))
+            c = rest[lead] / divisor[top]
+            found[tuple((v, k) for v, k in zip(names, shift, strict=True) if k)] = c
+            for e, d in divisor.items():
+                there = tuple(i + k for i, k in zip(e, shift, strict=True))
+                if x := rest.pop(there, Fraction(0)) - c * d:
+                    rest[there] = x
+        return Polynomial(found)
+
+    def by_powers_of(self, name: str) -> list[Polynomial]:
+        """Its coefficients as a polynomial in one name, lowest power first."""
+        found: dict[int, dict[Exponents, Fraction]] = {}
+        for e, c in self.terms.items():
+            found.setdefault(dict(e).get(name, 0), {})[
+                tuple(power for power in e if power[0] != name)
+            ] = c
+        return [Polynomial(found.get(k, {})) for k in range(max(found, default=-1) + 1)]
+
+    def derivative(self, name: str) -> Polynomial:
+        """Its derivative along a name."""
+        total = Polynomial({})
+        for k, f in enumerate(self.by_powers_of(name)):
+            if k:
+                total = total + k * f * Polynomial({((name, k - 1),) if k > 1 else (): Fraction(1)})
+        return total
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
         """Its value where every name has a number."""

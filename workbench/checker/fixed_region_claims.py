@@ -27,7 +27,6 @@ the curves decide, and one sample point of each cell does (`plane_polynomials`).
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 from workbench.checker.expressions import Polynomial, read_polynomial
@@ -39,17 +38,8 @@ from workbench.checker.fixed_point_claims import (
     told_values,
 )
 from workbench.checker.place_graph import PlaceGraph, PolicyValues
-from workbench.checker.plane_polynomials import (
-    PlanePolynomial,
-    check_cells,
-    in_names,
-    plane_polynomial,
-    plane_product,
-    plane_quotient,
-    plane_sum,
-    plane_value,
-)
-from workbench.checker.polynomials import ONE, ZERO
+from workbench.checker.plane_polynomials import check_cells
+from workbench.checker.polynomials import ONE, ZERO, eliminated
 from workbench.checker.positivity import is_positive_within
 from workbench.checker.reader import (
     count,
@@ -92,110 +82,85 @@ class SquareTables:
                 raise Spoiled(f"{what} is a number or one of the names")
         if isinstance(E.task.gamma, Fraction) and E.task.gamma == 0:
             raise Spoiled("a discount of 0 is none of (0, 1]")
-        self.gamma = plane_polynomial(E.task.gamma, self.names)
-        self.R = {pair: plane_polynomial(r, self.names) for pair, r in E.R.items()}
+        self.gamma = Polynomial.of(E.task.gamma)
+        self.R = {pair: self.in_names(Polynomial.of(r)) for pair, r in E.R.items()}
 
-    def differences(self, g: GreedyActions) -> list[list[PlanePolynomial]]:
+    def in_names(self, f: Polynomial) -> Polynomial:
+        """A polynomial, if it holds no other names."""
+        if strange := f.names - set(self.names):
+            raise Spoiled(f"{min(strange)} is none of the names {', '.join(self.names)}")
+        return f
+
+    def differences(self, g: GreedyActions) -> list[list[Polynomial]]:
         """`f[row][action]` of the greedy policy with the actions g[row]."""
-        tables, E = self.tables, self.tables.E
+        tables, E, none = self.tables, self.tables.E, Polynomial({})
         n = len(tables.actions)
         number_of = {o: i for i, o in enumerate(tables.rows)}
-        epsilon = plane_polynomial(tables.epsilon, self.names)
-        share = plane_sum({}, epsilon, Fraction(1, n))
-        own = plane_sum(plane_sum({(0, 0): ONE}, epsilon, -1), share)
-        behaviour = [[own if j == d else share for j in range(n)] for d in g]
-        visits: list[PlanePolynomial] = [
-            {(0, 0): E.start[place]} if place in E.start else {} for place in E.places
-        ]
-        W: list[PlanePolynomial] = [{} for _ in g]
-        R: list[list[PlanePolynomial]] = [[{} for _ in range(n)] for _ in g]
-        K: list[list[dict[int, PlanePolynomial]]] = [[{} for _ in range(n)] for _ in g]
+        share = Polynomial.of(tables.epsilon) / n
+        own = 1 - share * (n - 1)
+        visits = [Polynomial.of(E.start.get(place, ZERO)) for place in E.places]
+        W = [none for _ in g]
+        R = [[none for _ in range(n)] for _ in g]
+        K: list[list[dict[int, Polynomial]]] = [[{} for _ in range(n)] for _ in g]
         assert tables.turn is not None
         for k in tables.turn:
             place = E.places[k]
             i, d = number_of[place[1:]], visits[k]
-            W[i] = plane_sum(W[i], d)
+            W[i] = W[i] + d
             # of the actions that share a probability, what is done is added up before multiplying
             onward: dict[bool, dict[int, Fraction]] = {True: {}, False: {}}
             for j, a in enumerate(tables.actions):
-                R[i][j] = plane_sum(R[i][j], plane_product(d, self.R[place, a]))
+                R[i][j] = R[i][j] + d * self.R[place, a]
                 for there, x in E.steps[place, a].items():
                     o = number_of[there[1:]]
-                    K[i][j][o] = plane_sum(K[i][j].get(o, {}), d, x)
+                    K[i][j][o] = K[i][j].get(o, none) + d * x
                     to, part = tables.index[there], onward[j == g[i]]
                     part[to] = part.get(to, ZERO) + x
             for is_own, part in onward.items():
-                moved = plane_product(d, own if is_own else share) if part else {}
+                moved = d * (own if is_own else share) if part else none
                 for to, x in part.items():
-                    visits[to] = plane_sum(visits[to], moved, x)
-        matrix: list[list[PlanePolynomial]] = []
-        right: list[PlanePolynomial] = []
+                    visits[to] = visits[to] + moved * x
+        matrix: list[dict[int, Polynomial]] = []
+        right: list[Polynomial] = []
         for i, taken in enumerate(g):
-            one: dict[int, PlanePolynomial] = {taken: {(0, 0): ONE}}
-            mix = one if tables.greedy_target else dict(enumerate(behaviour[i]))
-            row: list[PlanePolynomial] = [{} for _ in g]
-            row[i], side = W[i], PlanePolynomial()
-            for j, share in mix.items():
-                side = plane_sum(side, plane_product(share, R[i][j]))
+            every = {j: own if j == taken else share for j in range(n)}
+            row, side = {i: W[i]}, none
+            for j, x in ({taken: ONE} if tables.greedy_target else every).items():
+                side = side + x * R[i][j]
                 for o, y in K[i][j].items():
-                    later = plane_product(self.gamma, plane_product(share, y))
-                    row[o] = plane_sum(row[o], later, -1)
-            matrix.append(row)
+                    row[o] = row.get(o, none) - self.gamma * (x * y)
+            matrix.append({o: f for o, f in row.items() if f.terms})
             right.append(side)
-        D = _determinant(matrix)
-        N = [
-            _determinant(
-                [[*row[:k], b, *row[k + 1 :]] for row, b in zip(matrix, right, strict=True)]
-            )
-            for k in range(len(g))
-        ]
+        N, D = eliminated(matrix, right)
+        if not N:
+            raise Spoiled("the equations of a greedy policy depend on one another")
         found = []
         for i, taken in enumerate(g):
-            worth = []
-            for j in range(n):
-                later = PlanePolynomial()
-                for o, y in K[i][j].items():
-                    later = plane_sum(later, plane_product(y, N[o]))
-                worth.append(plane_sum(plane_product(R[i][j], D), plane_product(self.gamma, later)))
-            found.append([plane_sum(worth[taken], f, -1) for f in worth])
+            worth = [
+                R[i][j] * D + self.gamma * sum((y * N[o] for o, y in K[i][j].items()), none)
+                for j in range(n)
+            ]
+            found.append([worth[taken] - f for f in worth])
         return found
 
-    def sign(self, f: PlanePolynomial) -> int:
+    def sign(self, f: Polynomial) -> int:
         """The sign of f, shown on the whole open square: 1, -1, or 0 if f is 0."""
-        if not f:
+        if not f.terms:
             return 0
         box = dict.fromkeys(self.names, (False, ZERO, ONE, False))
         for sign in (1, -1):
-            if is_positive_within(in_names({e: sign * c for e, c in f.items()}, self.names), box):
+            if is_positive_within(sign * f, box):
                 return sign
         raise Spoiled("what the curves leave of a difference is not shown to have one sign")
-
-
-def _determinant(matrix: list[list[PlanePolynomial]]) -> PlanePolynomial:
-    """Along the first row, each minor once."""
-    size = len(matrix)
-
-    @cache
-    def minor(row: int, columns: tuple[int, ...]) -> tuple[tuple[tuple[int, int], Fraction], ...]:
-        if row == size:
-            return (((0, 0), ONE),)
-        total = PlanePolynomial()
-        for k, column in enumerate(columns):
-            if matrix[row][column]:
-                below = dict(minor(row + 1, columns[:k] + columns[k + 1 :]))
-                total = plane_sum(total, plane_product(matrix[row][column], below), (-1) ** k)
-        return tuple(total.items())
-
-    return dict(minor(0, tuple(range(size))))
 
 
 class SignRule:
     """A difference as a product of curves and of what has one sign on the square."""
 
-    def __init__(self, f: PlanePolynomial, curves: list[PlanePolynomial], tables: SquareTables):
+    def __init__(self, f: Polynomial, curves: list[Polynomial], tables: SquareTables):
         self.odd = []
         for i, curve in enumerate(curves):
-            while f and (quotient := plane_quotient(f, curve)) is not None:
+            while f.terms and (quotient := f.over(curve)) is not None:
                 f = quotient
                 self.odd.append(i)
         self.rest = tables.sign(f)
@@ -227,12 +192,13 @@ def check_fixed_regions(certificate: dict[str, Any]) -> str:
     shown = field(certificate, "curves", list)
     if len(shown) > MOST_CURVES:
         raise Spoiled(f"there are more than {MOST_CURVES} curves")
-    curves = [plane_polynomial(read_polynomial(c), tables.names) for c in shown]
-    if any(set(f) <= {(0, 0)} for f in curves):
+    curves = [tables.in_names(read_polynomial(c)) for c in shown]
+    if not all(f.names for f in curves):
         raise Spoiled("a number is no curve")
     points, settled = _read_cells(field(certificate, "cells", list), len(tables.names))
-    check_cells(curves, points)
-    signs = [tuple(1 if plane_value(f, x) > 0 else -1 for f in curves) for x in points]
+    check_cells(curves, points, tables.names)
+    places = [dict(zip(tables.names, x, strict=True)) for x in points]
+    signs = [tuple(1 if f.at(x) > 0 else -1 for f in curves) for x in places]
     fixed: list[tuple[bool, Any]] = []
     listed: dict[int, int] = {}
     for k, (g, strict, value) in enumerate(
@@ -279,7 +245,7 @@ def _checked_worth(cells: GreedyTables, g: GreedyActions, shown: Any) -> Any:
 def _check_regions(
     tables: SquareTables,
     g: GreedyActions,
-    curves: list[PlanePolynomial],
+    curves: list[Polynomial],
     signs: list[tuple[int, ...]],
     settled: list[tuple[int, ...]],
     place: int | None,

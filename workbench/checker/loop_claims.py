@@ -12,8 +12,15 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.checker.every_k_claims import check_every_k
-from workbench.checker.place_graph import PlaceGraph, Segment, checked_segment, worth
-from workbench.checker.polynomials import ONE, ZERO, at, positive
+from workbench.checker.place_graph import (
+    PlaceGraph,
+    PolicyValues,
+    checked_segment,
+    greedy_actions_by_rule,
+    is_positive_down_to,
+    worth,
+)
+from workbench.checker.polynomials import ONE, ZERO
 from workbench.checker.reader import (
     CheckedTask,
     PlainLabel,
@@ -139,17 +146,17 @@ def _is_greedy_between(
     segment = checked_segment(E, pi, goal, low)
     for o in E.rows:
         visits = segment.visits(o)
-        if (o in tau) != bool(visits):
+        if (o in tau) != bool(visits.terms):
             raise Spoiled(f"row {o} has a greedy action exactly if it is visited, which fails here")
         if o not in tau:
             continue
-        if not positive(visits, low, strict=True):
+        if not is_positive_down_to(visits, low, strict=True):
             raise Spoiled(f"row {o} is not visited on all of the way")
         for a in order:
             if a == tau[o]:
                 continue
             strict = order.index(a) < order.index(tau[o])
-            if not positive(segment.difference(o, tau[o], a), low, strict):
+            if not is_positive_down_to(segment.difference(o, tau[o], a), low, strict):
                 raise Spoiled(f"{tau[o]} is not shown to be greedy on row {o}: {a} may be")
 
 
@@ -220,16 +227,11 @@ def _iterates(
     highest = read_fraction(field(certificate, "highest"))
     iterates = count(field(certificate, "iterates"), 1, MOST_ITERATES)
     for n in range(iterates):
-        here = Segment(E, pi, pi)
-        if (value := here.value(ONE)) > highest:
-            raise Spoiled(f"iterate {n} is worth {float(value):.6g}, more than {highest}")
-        for o in E.rows:
-            if here.visits(o):
-                best = order[0]
-                for a in order[1:]:
-                    if at(here.difference(o, a, best), ONE) > 0:
-                        best = a
-                pi[o] = {a: (1 - step) * x + (step if a == best else 0) for a, x in pi[o].items()}
+        here = PolicyValues(E, rows=pi)
+        if here.value > highest:
+            raise Spoiled(f"iterate {n} is worth {float(here.value):.6g}, more than {highest}")
+        for o, best in greedy_actions_by_rule(here.q, order).items():
+            pi[o] = {a: (1 - step) * x + (step if a == best else 0) for a, x in pi[o].items()}
     where = f"{_where(certificate, task)}, step {step}"
     text = f"{where}: checked that {iterates} iterates are worth at most {highest}"
     claim = field(certificate, "claim", str)

@@ -22,17 +22,9 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from workbench.checker.polynomials import (
-    ONE,
-    ZERO,
-    PowerCoefficients,
-    at,
-    eliminated,
-    plus,
-    positive,
-    times,
-    trimmed,
-)
+from workbench.checker.expressions import Polynomial
+from workbench.checker.polynomials import ONE, ZERO, eliminated
+from workbench.checker.positivity import is_positive_within
 from workbench.checker.reader import CheckedTask, MemoryRule, PlainLabel, PolicyRows
 from workbench.checker.spoiled import Spoiled
 
@@ -107,12 +99,13 @@ class PlaceGraph:
         self.steps[place, action], self.R[place, action] = onward, reward
         return onward
 
-    def taken(self, place: MemoryPlace) -> list[PlainLabel]:
-        """The actions that the policy takes at a place."""
-        assert self.policy is not None
-        if place[1:] not in self.policy:
+    def taken(self, place: MemoryPlace, rows: PolicyRows | None = None) -> list[PlainLabel]:
+        """The actions that a policy, that of the graph if none is given, takes at a place."""
+        rows = self.policy if rows is None else rows
+        assert rows is not None
+        if place[1:] not in rows:
             raise Spoiled(f"the policy has no row for {place[1:]!r}")
-        return [a for a, x in self.policy[place[1:]].items() if x != 0]
+        return [a for a, x in rows[place[1:]].items() if x != 0]
 
     def order(self, ties: Any) -> list[PlainLabel]:
         """Actions as greedy prefers them among equals: the write first (the higher one if "last"),
@@ -129,6 +122,10 @@ class PlaceGraph:
 class PolicyValues:
     """What a policy is worth at each place, how often it comes there, and its q-values.
 
+    Parameters
+    ----------
+    rows : the policy; that of the graph if it is left out.
+
     Attributes
     ----------
     v : what each place is worth.
@@ -136,16 +133,17 @@ class PolicyValues:
     discounted : whether visits are.
     """
 
-    def __init__(self, E: PlaceGraph, discounted: bool = False):
+    def __init__(self, E: PlaceGraph, discounted: bool = False, rows: PolicyRows | None = None):
         self.E, self.discounted = E, discounted
+        policy = E.policy if rows is None else rows
+        assert policy is not None
         n, gamma = len(E.places), E.task.gamma
         index = {place: i for i, place in enumerate(E.places)}
         rewards: list[Any] = [ZERO] * n
         self._forth: list[dict[int, Any]] = [{} for _ in range(n)]
-        assert E.policy is not None
         for i, place in enumerate(E.places):
-            for a in E.taken(place):
-                x = E.policy[place[1:]][a]
+            for a in E.taken(place, policy):
+                x = policy[place[1:]][a]
                 rewards[i] = rewards[i] + x * E.R[place, a]
                 for there, y in E.steps[place, a].items():
                     j = index[there]
@@ -268,92 +266,74 @@ class Segment:
 
     def __init__(self, E: PlaceGraph, pi: PolicyRows, goal: PolicyRows):
         self.E = E
-        places, index = E.places, {place: i for i, place in enumerate(E.places)}
-        acts = {
-            o: {
-                a: trimmed([goal[o].get(a, ZERO), pi[o].get(a, ZERO) - goal[o].get(a, ZERO)])
-                for a in E.actions
-            }
-            for o in E.rows
-        }
-        n = len(places)
-        forth: list[dict[int, PowerCoefficients]] = [{i: [ONE]} for i in range(n)]
-        back: list[dict[int, PowerCoefficients]] = [{i: [ONE]} for i in range(n)]
-        right: list[PowerCoefficients] = [[] for _ in range(n)]
+        places, none = E.places, Polynomial({})
+        self.index = index = {place: i for i, place in enumerate(places)}
+        n, x = len(places), Polynomial.name("x")
+        forth: list[dict[int, Polynomial]] = [{i: Polynomial.of(1)} for i in range(n)]
+        back: list[dict[int, Polynomial]] = [{i: Polynomial.of(1)} for i in range(n)]
+        right = [none] * n
         for i, place in enumerate(places):
-            for a, x in acts[place[1:]].items():
-                if not x:
+            old, new = pi[place[1:]], goal[place[1:]]
+            for a in E.actions:
+                y = new.get(a, ZERO) + x * (old.get(a, ZERO) - new.get(a, ZERO))
+                if not y.terms:
                     continue
-                right[i] = plus(right[i], x, E.R[place, a])
-                for there, y in E.steps[place, a].items():
+                right[i] = right[i] + y * E.R[place, a]
+                for there, z in E.steps[place, a].items():
                     j = index[there]
-                    forth[i][j] = plus(forth[i].get(j, []), x, -y * E.task.gamma)
-                    back[j][i] = plus(back[j].get(i, []), x, -y)
+                    forth[i][j] = forth[i].get(j, none) - y * (z * E.task.gamma)
+                    back[j][i] = back[j].get(i, none) - y * z
         # places come in the order in which they are met: from the end, a task without loops needs
         # no elimination
-        turn = list(range(n))[::-1]
-        self.N, self.D = _in_turn(forth, right, turn)
-        starts = [trimmed([E.start.get(place, ZERO)]) for place in places]
-        self.C, self.D_visits = _in_turn(back, starts, list(range(n)))
-        self.index = index
+        turned = [{n - 1 - j: f for j, f in row.items() if f.terms} for row in forth[::-1]]
+        values, self.D = eliminated(turned, right[::-1])
+        self.N = values[::-1]
+        back = [{j: f for j, f in row.items() if f.terms} for row in back]
+        starts = [Polynomial.of(E.start.get(place, ZERO)) for place in places]
+        self.C, self.D_visits = eliminated(back, starts)
+        if not values or not self.C:
+            raise Spoiled("a policy on the way may go on for ever")
 
-    def value(self, x: Fraction) -> Fraction:
-        """The return at a point."""
-        total = sum(
-            (y * at(self.N[self.index[place]], x) for place, y in self.E.start.items()), ZERO
-        )
-        return total / at(self.D, x)
-
-    def visits(self, o: PlainLabel) -> PowerCoefficients:
+    def visits(self, o: PlainLabel) -> Polynomial:
         """Of a row, times the determinant."""
-        total: PowerCoefficients = []
-        for place, c in zip(self.E.places, self.C, strict=True):
-            if place[1:] == o:
-                total = plus(total, c)
-        return total
+        here = (c for place, c in zip(self.E.places, self.C, strict=True) if place[1:] == o)
+        return sum(here, Polynomial({}))
 
-    def difference(self, o: PlainLabel, best: PlainLabel, other: PlainLabel) -> PowerCoefficients:
+    def difference(self, o: PlainLabel, best: PlainLabel, other: PlainLabel) -> Polynomial:
         """The polynomial with the sign of q(o, best) - q(o, other), given that both determinants
         are positive."""
-        E = self.E
-        total: PowerCoefficients = []
+        E, total = self.E, Polynomial({})
         for place, c in zip(E.places, self.C, strict=True):
-            if place[1:] != o or not c:
+            if place[1:] != o or not c.terms:
                 continue
-            part = times(self.D, trimmed([E.R[place, best] - E.R[place, other]]))
+            part = self.D * (E.R[place, best] - E.R[place, other])
             for a, sign in ((best, ONE), (other, -ONE)):
                 for there, y in E.steps[place, a].items():
-                    part = plus(part, self.N[self.index[there]], sign * y * E.task.gamma)
-            total = plus(total, times(c, part))
+                    part = part + self.N[self.index[there]] * (sign * y * E.task.gamma)
+            total = total + c * part
         return total
 
 
-def _in_turn(
-    matrix: list[dict[int, PowerCoefficients]], right: list[PowerCoefficients], turn: list[int]
-) -> tuple[list[PowerCoefficients], PowerCoefficients]:
-    """`eliminated` with rows and columns in another order."""
-    place = {i: k for k, i in enumerate(turn)}
-    solved, D = eliminated(
-        [{place[j]: x for j, x in matrix[i].items()} for i in turn], [right[i] for i in turn]
-    )
-    return [solved[place[i]] for i in range(len(turn))], D
+def is_positive_down_to(f: Polynomial, low: Fraction, strict: bool) -> bool:
+    """Whether f > 0 (not strict: f >= 0) on [low, 1], or on (0, 1] if low is 0."""
+    return is_positive_within(f, {"x": (low > 0, low, ONE, True)}, strict)
 
 
 def checked_segment(E: PlaceGraph, pi: PolicyRows, goal: PolicyRows, low: Fraction) -> Segment:
     """The segment, if every policy on it from x = 1 down to `low` ends with probability one."""
     segment = Segment(E, pi, goal)
     for D in (segment.D, segment.D_visits):
-        if not positive(D, low, strict=True):
+        if not is_positive_down_to(D, low, strict=True):
             raise Spoiled("values or visits have no definite sign on the way")
     return segment
 
 
 def worth(E: PlaceGraph, pi: PolicyRows) -> Fraction:
     """The return of a policy that has a row for every row of the graph."""
-    full = {o: pi.get(o, {}) for o in E.rows}
-    for o, row in full.items():
+    for o in E.rows:
+        row = pi.get(o)
         if not row:
             raise Spoiled(f"the policy has no row for {o!r}")
         if sum(row.values()) != 1 or min(row.values()) < 0:
             raise Spoiled(f"the policy at {o!r} is no distribution")
-    return Segment(E, full, full).value(ONE)
+    return Fraction(PolicyValues(E, rows=pi).value)

@@ -1,8 +1,7 @@
-"""Polynomials in two unknowns x and y, and the cells into which their zeros cut the open square.
+"""The cells into which the zeros of polynomials in x and y cut the open square.
 
-A polynomial is a dictionary {(i, j): coefficient of x^i y^j}. Let f_1, ..., f_k be polynomials of
-which, as polynomials in x, none has a double factor and no two have a common one. Over an open
-interval of y on which none of
+Let f_1, ..., f_k be polynomials of which, as polynomials in x, none has a double factor and no two
+have a common one. Over an open interval of y on which none of
 
     lead_x f_i,    Res_x(f_i, f_i'),    Res_x(f_i, f_j),    f_i(0, y),    f_i(1, y)
 
@@ -19,7 +18,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-from workbench.checker.expressions import Polynomial, spend_products
+from workbench.checker.expressions import Polynomial
 from workbench.checker.polynomials import (
     ONE,
     ZERO,
@@ -32,110 +31,23 @@ from workbench.checker.polynomials import (
 )
 from workbench.checker.spoiled import Spoiled
 
-PlanePolynomial = dict[tuple[int, int], Fraction]
-"""Only coefficients other than 0 are held."""
-
 LARGEST_PLANE_DEGREE = 40
 """Of a polynomial whose zeros are to be counted, in each unknown."""
 
 
-def plane_polynomial(f: Polynomial | Fraction | int, names: Sequence[str]) -> PlanePolynomial:
-    """A polynomial in at most two names, the first of which is x.
-
-    >>> plane_polynomial(Polynomial.name("b") * 2, ["a", "b"])
-    {(0, 1): Fraction(2, 1)}
-    """
-    found: PlanePolynomial = {}
-    for e, c in Polynomial.of(f).terms.items():
-        powers = dict(e)
-        if strange := set(powers) - set(names):
-            raise Spoiled(f"{min(strange)} is none of the names {', '.join(names)}")
-        i, j = (powers.get(name, 0) for name in (*names, "", "")[:2])
-        found[i, j] = c
-    return found
+def _in_one_name(f: Polynomial, name: str) -> PowerCoefficients:
+    """The coefficients of a polynomial that holds no other name."""
+    return [c.at({}) for c in f.by_powers_of(name)]
 
 
-def in_names(f: PlanePolynomial, names: Sequence[str]) -> Polynomial:
-    """The same polynomial with its names."""
-    return Polynomial(
-        {
-            tuple(sorted((name, k) for name, k in zip(names, e, strict=False) if k)): c
-            for e, c in f.items()
-        }
-    )
-
-
-def plane_sum(
-    f: PlanePolynomial, g: PlanePolynomial, factor: Fraction | int = 1
-) -> PlanePolynomial:
-    """f + factor g."""
-    total = dict(f)
-    for e, c in g.items():
-        x = total.get(e, ZERO) + factor * c
-        if x:
-            total[e] = x
-        else:
-            total.pop(e, None)
-    return total
-
-
-def plane_product(f: PlanePolynomial, g: PlanePolynomial) -> PlanePolynomial:
-    """f g."""
-    spend_products(len(f) * len(g))
-    total: PlanePolynomial = {}
-    for (i, j), c in f.items():
-        for (k, m), d in g.items():
-            e = i + k, j + m
-            total[e] = total.get(e, ZERO) + c * d
-    return {e: c for e, c in total.items() if c}
-
-
-def plane_quotient(f: PlanePolynomial, g: PlanePolynomial) -> PlanePolynomial | None:
-    """f / g, None if g does not divide f."""
-    if not g:
-        raise Spoiled("a polynomial is divided by the zero polynomial")
-    top = max(g)
-    rest, found = dict(f), PlanePolynomial()
-    while rest:
-        (i, j) = lead = max(rest)
-        if i < top[0] or j < top[1]:
-            return None
-        spend_products(len(g))
-        shift, c = (i - top[0], j - top[1]), rest[lead] / g[top]
-        found[shift] = c
-        for (k, m), d in g.items():
-            e = k + shift[0], m + shift[1]
-            x = rest.get(e, ZERO) - c * d
-            if x:
-                rest[e] = x
-            else:
-                del rest[e]
-    return found
-
-
-def plane_value(f: PlanePolynomial, point: Sequence[Fraction]) -> Fraction:
-    """f at a point (x, y), or at (x,) if it is free of y."""
-    x, y = (*point, ZERO)[:2]
-    return sum((c * x**i * y**j for (i, j), c in f.items()), ZERO)
-
-
-def _by_powers_of_x(f: PlanePolynomial) -> list[PowerCoefficients]:
-    """[coefficient of x^i, a polynomial in y]."""
-    high = max((i for i, _ in f), default=0)
-    wide = max((j for _, j in f), default=0)
-    if max(high, wide) > LARGEST_PLANE_DEGREE:
-        raise Spoiled(f"a curve of degree {max(high, wide)} is too large")
-    return [trimmed([f.get((i, j), ZERO) for j in range(wide + 1)]) for i in range(high + 1)]
-
-
-def _resultant(f: list[PowerCoefficients], g: list[PowerCoefficients]) -> PowerCoefficients:
+def _resultant(f: list[Polynomial], g: list[Polynomial]) -> Polynomial:
     """The resultant: the determinant of Sylvester's matrix. The lists are coefficients of the
     powers of x."""
     n, m = len(f) - 1, len(g) - 1
     rows = []
     for one, shifts, width in ((f, m, n), (g, n, m)):
         for k in range(shifts):
-            row: list[PowerCoefficients] = [[] for _ in range(n + m)]
+            row = [Polynomial({})] * (n + m)
             row[k : k + width + 1] = one[::-1]
             rows.append(row)
     return determinant(rows)
@@ -169,48 +81,49 @@ def check_one_in_each_gap(polynomials: list[PowerCoefficients], points: list[Fra
             raise Spoiled(f"there is a cell without a sample point between {low} and {high}")
 
 
-def check_cells(curves: list[PlanePolynomial], points: list[tuple[Fraction, ...]]) -> None:
+def check_cells(
+    curves: list[Polynomial], points: Sequence[tuple[Fraction, ...]], names: Sequence[str]
+) -> None:
     """Every cell into which the curves cut the open square, or interval, holds one of the points.
 
     Parameters
     ----------
     points : (x, y), or (x,) where there is one unknown.
+    names : of the unknowns.
 
-    >>> x_minus_half = {(1, 0): ONE, (0, 0): -ONE / 2}
-    >>> check_cells([x_minus_half], [(Fraction(1, 4),), (Fraction(3, 4),)])
-    >>> check_cells([x_minus_half], [(Fraction(1, 4),)])
+    >>> curve = Polynomial.name("x") - ONE / 2
+    >>> check_cells([curve], [(Fraction(1, 4),), (Fraction(3, 4),)], ["x"])
+    >>> check_cells([curve], [(Fraction(1, 4),)], ["x"])
     Traceback (most recent call last):
     ...
     workbench.checker.spoiled.Spoiled: there is a cell before the first sample point or after the \
 last
     """
-    if any(len(point) == 1 for point in points):
-        lines = [[c[0] if c else ZERO for c in _by_powers_of_x(f)] for f in curves]
-        check_one_in_each_gap([trimmed(p) for p in lines], sorted(x for (x,) in points))
+    x = names[0]
+    by_x = [f.by_powers_of(x) for f in curves]
+    large = max((len(c) for f in by_x for c in (f, *(g.by_powers_of(names[-1]) for g in f))),
+                default=0)  # fmt: skip
+    if large > LARGEST_PLANE_DEGREE + 1:
+        raise Spoiled(f"a curve of degree {large - 1} is too large")
+    if len(names) == 1:
+        lines = [_in_one_name(f, x) for f in curves]
+        check_one_in_each_gap(lines, sorted(x for (x,) in points))
         return
+    y = names[1]
     columns: dict[Fraction, list[Fraction]] = {}
-    for x, y in points:
-        columns.setdefault(y, []).append(x)
-    by_x = [_by_powers_of_x(f) for f in curves]
-    special: list[PowerCoefficients] = []
-    for f in by_x:
+    for there, height in points:
+        columns.setdefault(height, []).append(there)
+    special: list[Polynomial] = []
+    for curve, f in zip(curves, by_x, strict=True):
         if len(f) == 1:
             special.append(f[0])
             continue
-        slope = [trimmed([i * c for c in f[i]]) for i in range(1, len(f))]
-        special += [f[-1], _resultant(f, slope)]
+        special += [f[-1], _resultant(f, curve.derivative(x).by_powers_of(x))]
         # a curve that holds a side of the square for all y never leaves it
-        first = f[0]
-        last = trimmed([sum(column, ZERO) for column in _columns(f)])
-        special += [side for side in (first, last) if side]
+        special += [side for side in (f[0], sum(f, Polynomial({}))) if side.terms]
     for f, g in combinations([f for f in by_x if len(f) > 1], 2):
         special.append(_resultant(f, g))
-    check_one_in_each_gap(special, sorted(columns))
-    for y, row in columns.items():
-        lines = [trimmed([at(c, y) for c in f]) for f in by_x if len(f) > 1]
-        check_one_in_each_gap(lines, sorted(row))
-
-
-def _columns(f: list[PowerCoefficients]) -> list[list[Fraction]]:
-    wide = max(map(len, f))
-    return [[c[j] if j < len(c) else ZERO for c in f] for j in range(wide)]
+    check_one_in_each_gap([_in_one_name(f, y) for f in special], sorted(columns))
+    for height, row in columns.items():
+        lines = [[c.at({y: height}) for c in f] for f in by_x if len(f) > 1]
+        check_one_in_each_gap([trimmed(f) for f in lines], sorted(row))

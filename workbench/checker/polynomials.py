@@ -1,23 +1,17 @@
-"""Polynomials as lists of Fractions, lowest power first: signs on an interval, and linear systems
-without fractions.
+"""The signs and roots of polynomials in one name, by Sturm's chain, and linear systems of
+polynomials.
 
-Plain arithmetic for the checkers of certificates, which share no code with what makes them. That a
-polynomial is positive on an interval is read off its Bernstein coefficients there; the interval is
-cut in two where they do not settle it. `keeps_sign` decides the same with Sturm's chain, whatever
-the polynomial is.
+A polynomial in one name is a list of Fractions here, lowest power first. Plain arithmetic for the
+checkers of certificates, which share no code with what makes them.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from math import comb
 
-from workbench.checker.expressions import spend_products
+from workbench.checker.expressions import Polynomial
 from workbench.checker.spoiled import Spoiled
-
-MOST_HALVINGS = 60
-"""An interval is halved at most this many times in a row."""
 
 PowerCoefficients = list[Fraction]
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -29,22 +23,7 @@ def trimmed(p: PowerCoefficients) -> PowerCoefficients:
     return p
 
 
-def plus(p: PowerCoefficients, q: PowerCoefficients, factor: Fraction = ONE) -> PowerCoefficients:
-    """p + factor q."""
-    size = max(len(p), len(q))
-    return trimmed(
-        [
-            (p[i] if i < len(p) else ZERO) + (factor * q[i] if i < len(q) else ZERO)
-            for i in range(size)
-        ]
-    )
-
-
 def times(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
-    if not p or not q:
-        return []
-    if q == [ONE]:
-        return p
     found = [ZERO] * (len(p) + len(q) - 1)
     for i, x in enumerate(p):
         for j, y in enumerate(q):
@@ -54,8 +33,6 @@ def times(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
 
 def divided(p: PowerCoefficients, q: PowerCoefficients) -> PowerCoefficients:
     """p / q, which has to leave no rest."""
-    if q == [ONE]:
-        return p
     rest, found = list(p), [ZERO] * max(0, len(p) - len(q) + 1)
     for i in range(len(found) - 1, -1, -1):
         found[i] = rest[i + len(q) - 1] / q[-1]
@@ -71,51 +48,6 @@ def at(p: PowerCoefficients, x: Fraction) -> Fraction:
     for c in reversed(p):
         total = total * x + c
     return total
-
-
-def positive(p: PowerCoefficients, low: Fraction, strict: bool) -> bool:
-    """Whether p > 0 (not strict: >= 0) on [low, 1], and on (0, 1] if low is 0. Zeros inside count
-    as failures.
-
-    >>> (
-    ...     positive([ZERO, ONE, -ONE], ZERO, strict=False),
-    ...     positive([ONE, -3 * ONE, 3 * ONE], ZERO, strict=True),
-    ... )
-    (True, True)
-    """
-    if not p or low == 1:
-        return at(p, ONE) > 0 or (not strict and at(p, ONE) == 0)
-    while p[0] == 0:  # a factor x
-        p = p[1:]
-    while at(p, ONE) == 0:  # a factor 1 - x
-        if strict:
-            return False
-        p = divided(p, [ONE, -ONE])
-    n = len(p) - 1
-    width = 1 - low
-    # p(low + width t) by powers of t, then Bernstein coefficients
-    powers = [
-        sum((p[j] * comb(j, i) * low ** (j - i) for j in range(i, n + 1)), ZERO) * width**i
-        for i in range(n + 1)
-    ]
-    bernstein = [
-        sum((powers[i] * Fraction(comb(k, i), comb(n, i)) for i in range(k + 1)), ZERO)
-        for k in range(n + 1)
-    ]
-    return _all_positive(bernstein, MOST_HALVINGS)
-
-
-def _all_positive(bernstein: list[Fraction], cuts: int) -> bool:
-    if bernstein[0] <= 0 or bernstein[-1] <= 0 or cuts == 0:
-        return False
-    if min(bernstein) > 0:
-        return True
-    left, right, row = [], [], bernstein  # de Casteljau at the middle
-    while row:
-        left.append(row[0])
-        right.append(row[-1])
-        row = [(x + y) / 2 for x, y in pairwise(row)]
-    return _all_positive(left, cuts - 1) and _all_positive(right[::-1], cuts - 1)
 
 
 # ---------------------------------------------------------------------- Sturm
@@ -231,59 +163,53 @@ class RootCounter:
 # ---------------------------------------------------------------------- linear systems
 
 
-def determinant(matrix: list[list[PowerCoefficients]]) -> PowerCoefficients:
-    """The determinant of a matrix of polynomials (Bareiss).
-
-    >>> determinant([[[ZERO, ONE], [ONE]], [[ONE], [ZERO, ONE]]]) == [-ONE, ZERO, ONE]
-    True
-    """
-    rows = [list(row) for row in matrix]
-    before, sign = [ONE], ONE
-    for k in range(len(rows) - 1):
-        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
-        if pivot is None:
-            return []
-        if pivot != k:
-            rows[k], rows[pivot], sign = rows[pivot], rows[k], -sign
-        for i in range(k + 1, len(rows)):
-            for j in range(k + 1, len(rows)):
-                first, second = (rows[i][j], rows[k][k]), (rows[i][k], rows[k][j])
-                spend_products(sum(len(p) * len(q) for p, q in (first, second)))
-                x = plus(times(*first), times(*second), -ONE)
-                rows[i][j] = divided(x, before)
-        before = rows[k][k]
-    return plus([], rows[-1][-1], sign) if rows else [ONE]
-
-
 def eliminated(
-    matrix: list[dict[int, PowerCoefficients]], right: list[PowerCoefficients]
-) -> tuple[list[PowerCoefficients], PowerCoefficients]:
-    """Solve `matrix` N = D `right` by Bareiss elimination, where D is the determinant. Zero entries
-    are left out of the rows."""
-    n = len(right)
+    matrix: list[dict[int, Polynomial]], right: list[Polynomial]
+) -> tuple[list[Polynomial], Polynomial]:
+    """Solve `matrix` N = D `right` without fractions, where D is the determinant (Bareiss).
+
+    Zero entries are left out of the rows. If D is 0 there is no N.
+
+    >>> x = Polynomial.name("x")
+    >>> eliminated([{0: x, 1: x / x.constant(1)}, {1: x}], [x.constant(1), x.constant(0)])
+    ([1*x**1, 0], 1*x**2)
+    """
+    n, before = len(right), Polynomial.constant(1)
     rows = [
-        dict(row) | ({n: side} if side else {}) for row, side in zip(matrix, right, strict=True)
+        {**row, n: side} if side.terms else dict(row)
+        for row, side in zip(matrix, right, strict=True)
     ]
-    before: PowerCoefficients = [ONE]
     for k in range(n):
-        pivot = next((i for i in range(k, n) if rows[i].get(k)), None)
+        pivot = next((i for i in range(k, n) if k in rows[i]), None)
         if pivot is None:
-            raise Spoiled("a policy on the way may go on for ever")
+            return [], Polynomial({})
         if pivot != k:
-            rows[k], rows[pivot] = rows[pivot], {j: plus([], x, -ONE) for j, x in rows[k].items()}
+            rows[k], rows[pivot] = rows[pivot], {j: -x for j, x in rows[k].items()}
         lead = rows[k][k]
         for i in range(n):
-            factor = rows[i].pop(k, []) if i != k else []
-            if i == k or (not factor and lead == before):
+            factor = rows[i].pop(k, None) if i != k else None
+            if i == k or (factor is None and lead == before):
                 continue
-            columns = set(rows[i]) | (set(rows[k]) - {k} if factor else set())
             moved = {}
-            for j in columns:
-                x = times(rows[i].get(j, []), lead)
-                if factor:
-                    x = plus(x, times(factor, rows[k].get(j, [])), -ONE)
-                if x:
-                    moved[j] = divided(x, before)
+            for j in {*rows[i], *(rows[k] if factor else ())} - {k}:
+                x = rows[i][j] * lead if j in rows[i] else Polynomial({})
+                if factor and j in rows[k]:
+                    x = x - factor * rows[k][j]
+                if x.terms:
+                    quotient = x.over(before)
+                    assert quotient is not None  # it is a minor
+                    moved[j] = quotient
             rows[i] = moved
         before = lead
-    return [row.get(n, []) for row in rows], before
+    return [row.get(n, Polynomial({})) for row in rows], before
+
+
+def determinant(matrix: list[list[Polynomial]]) -> Polynomial:
+    """The determinant of a matrix of polynomials.
+
+    >>> x, one = Polynomial.name("x"), Polynomial.constant(1)
+    >>> determinant([[x, one], [one, x]])
+    1*x**2 + -1
+    """
+    rows = [{j: x for j, x in enumerate(row) if x.terms} for row in matrix]
+    return eliminated(rows, [Polynomial({})] * len(rows))[1]

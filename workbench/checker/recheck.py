@@ -69,7 +69,9 @@ CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 """The checker of each kind of certificate."""
 
-LARGER_BUDGETS = {"fixed-point-regions": 20_000_000}
+LARGER_BUDGETS = dict.fromkeys(
+    ("oracle-loop", "oracle-cycle", "every-k", "fixed-point-regions"), 20_000_000
+)
 """Kinds that may form more products: recall with OA1 has 1,296 greedy policies and needs 14 million
 of them, half a minute."""
 
