@@ -33,7 +33,6 @@ def gallery_command(
             callback=output_file, help="Write all of it as one page, with tables and pictures."
         ),
     ] = None,
-    latex: Annotated[bool, typer.Option("--latex", help="show: the table as LaTeX too.")] = False,
 ) -> None:
     """List, show and check what `workbench search` has found.
 
@@ -63,10 +62,7 @@ def gallery_command(
         raise WorkbenchError(f"gallery does not {action}{meant}: one of {', '.join(actions)}")
     if action in ("show", "save", "remove") and not names:
         raise WorkbenchError(f"gallery {action} needs a name; `workbench gallery` lists them")
-    if action == "show":
-        _show(console, kept, names or [], latex)
-    else:
-        actions[action](console, kept, names or [])
+    actions[action](console, kept, names or [])
 
 
 def _list(console: Console, kept: Gallery, names: list[str]) -> None:
@@ -94,9 +90,8 @@ def _list(console: Console, kept: Gallery, names: list[str]) -> None:
     )
 
 
-def _show(console: Console, kept: Gallery, names: list[str], latex: bool = False) -> None:
+def _show(console: Console, kept: Gallery, names: list[str]) -> None:
     from workbench.lab.print import describe_find
-    from workbench.lab.print import latex as as_latex
 
     for name in names:
         entry = kept.get(name)
@@ -104,8 +99,6 @@ def _show(console: Console, kept: Gallery, names: list[str], latex: bool = False
         console.print(describe_find(entry.find))
         for line in _provenance(entry):
             console.print(line)
-        if latex:
-            console.print(as_latex(entry.find.task) or "no LaTeX: not a sequence task")
 
 
 def _provenance(entry: GalleryEntry) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.pomdp import POMDP
 from workbench.lab.sequences import table_of
-from workbench.lab.spaces import Code, TaskSpace
+from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import Statement, Verdict
 from workbench.text import counted
 
@@ -82,13 +82,11 @@ class SearchResult:
     merged : the symmetries that were merged.
     undecided : tasks that could not be judged, or seemed to be finds but were neither confirmed nor
         refuted exactly.
-    mistaken : tasks that seemed to be finds in floats and are not.
     seeming : tasks that seem to be finds in floats and were not looked at further, since there were
         enough.
     exact : whether every task was judged in rationals, not only the finds.
     provable : whether merging these symmetries is certain to change no answer.
     interrupted : whether Ctrl-C or the time limit ended it.
-    best : the highest score that is no find, and its code: how near the search came.
     """
 
     statement: Statement
@@ -100,13 +98,11 @@ class SearchResult:
     looked_at: int
     merged: tuple[str, ...]
     undecided: int
-    mistaken: int
     seeming: int
     exact: bool
     provable: bool
     interrupted: bool
     seconds: float
-    best: tuple[float, Code] | None = None
 
     @property
     def exhaustive(self) -> bool:

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from workbench.lab.gallery import GalleryEntry
-from workbench.lab.print import figure7_html
-from workbench.lab.svg import diagram
+from workbench.lab.print import described_html
 from workbench.output import write_whole
 from workbench.text import counted, escape_html
 
@@ -19,7 +17,6 @@ _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto;
   padding: 0 1rem; color: #1f2937; }
 article { border-top: 2px solid #1f2937; margin-top: 2rem; padding-top: .5rem; }
-.side { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start; }
 table { border-collapse: collapse; margin: .5rem 0; }
 th, td { padding: .15rem .6rem; text-align: left; }
 thead tr, tbody { border-bottom: 1px solid #1f2937; }
@@ -36,7 +33,7 @@ pre { overflow-x: auto; background: #f3f4f6; padding: .5rem; font-size: .8rem; }
 def gallery_page(entries: list[GalleryEntry]) -> str:
     """The page."""
     contents = "".join(
-        f"<li><a href='#{_id(e)}'>{escape_html(e.name)}</a>: "
+        f"<li><a href='#{escape_html(e.name)}'>{escape_html(e.name)}</a>: "
         f"{escape_html(e.find.statement.sentence())}</li>"
         for e in entries
     )
@@ -56,36 +53,19 @@ def write_gallery_page(entries: list[GalleryEntry], path: str | Path) -> None:
     write_whole(Path(path), gallery_page(entries).encode())
 
 
-def _id(entry: GalleryEntry) -> str:
-    return escape_html(entry.name)
-
-
 def _article(entry: GalleryEntry) -> str:
     find = entry.find
-    facts = _list(find.verdict.facts)
-    certificates = [str(c.get("kind")) for c in find.verdict.certificates]
-    whence = dict(find.provenance)
-    space = whence.pop("space", None)
-    origin: dict[str, Any] = {
-        **({"space": ", ".join(f"{k} {v}" for k, v in space.items())} if space else {}),
-        **whence,
-    }
-    origin["certificates"] = (
-        ", ".join(certificates) or "none; judged again in rationals when checked"
+    kinds = ", ".join(str(c.get("kind")) for c in find.verdict.certificates)
+    origin = dict(find.provenance)
+    if space := origin.pop("space", None):
+        origin["space"] = ", ".join(f"{k} {v}" for k, v in space.items())
+    origin["certificates"] = kinds or "none; judged again in rationals when checked"
+    rows = "".join(
+        f"<dt>{escape_html(str(k))}</dt><dd>{escape_html(str(v))}</dd>" for k, v in origin.items()
     )
     source = escape_html(json.dumps(entry.record["task"], indent=1))
+    name = escape_html(entry.name)
     return (
-        f"<article id='{_id(entry)}'><h2>{escape_html(entry.name)}</h2>"
-        f"<p>{escape_html(find.statement.sentence())}</p>"
-        f"<div class='side'><div>{figure7_html(find.task)}{facts}</div>"
-        f"<div>{diagram(find.task)}</div></div>"
-        f"{_list(origin)}<details><summary>The task as "
-        f"data</summary><pre>{source}</pre></details></article>"
+        f"<article id='{name}'><h2>{name}</h2>{described_html(find)}<dl>{rows}</dl>"
+        f"<details><summary>The task as data</summary><pre>{source}</pre></details></article>"
     )
-
-
-def _list(items: Any) -> str:
-    rows = "".join(
-        f"<dt>{escape_html(str(k))}</dt><dd>{escape_html(str(v))}</dd>" for k, v in items.items()
-    )
-    return f"<dl>{rows}</dl>"

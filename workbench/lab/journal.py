@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import reprlib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.errors import WorkbenchError
 from workbench.lab.statements import Verdict
 from workbench.output import check_folder, write_whole
 from workbench.results.json import Unreadable, parse_json
 from workbench.sweeps.cell import closure, digest_of, key_of
-from workbench.text import shorten
 
 if TYPE_CHECKING:
     from workbench.lab.search import Job, Piece
@@ -83,10 +82,8 @@ class Journal:
             "judged": total.judged,
             "looked_at": total.looked_at,
             "undecided": total.undecided,
-            "mistaken": total.mistaken,
             "seeming": total.seeming,
             "hits": [[list(code), verdict_json(verdict)] for code, verdict in total.hits],
-            "best": None if total.best is None else [total.best[0], list(total.best[1])],
         }
         record["sha256"] = _checksum(record)
         write_whole(self.path, json.dumps(record, indent=1, sort_keys=True))
@@ -101,44 +98,15 @@ class Journal:
             # a digit changed on the disk would change the counts of a finished search
             if record.pop("sha256") != _checksum(record) or record["content"] != self.content:
                 return None
-            best = record["best"]
-            return _count(record["next"]), Piece(
-                judged=_count(record["judged"]),
-                looked_at=_count(record["looked_at"]),
-                undecided=_count(record["undecided"]),
-                mistaken=_count(record["mistaken"]),
-                seeming=_count(record["seeming"]),
-                hits=[
-                    (_code(code), verdict_from_json(verdict)) for code, verdict in record["hits"]
-                ],
-                best=None if best is None else (float(best[0]), _code(best[1])),
-            )
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            IndexError,
-            OverflowError,
-            AttributeError,
-        ):
+            counts = ("judged", "looked_at", "undecided", "seeming")
+            hits = [(tuple(code), verdict_from_json(verdict)) for code, verdict in record["hits"]]
+            return record["next"], Piece(**{key: record[key] for key in counts}, hits=hits)
+        except (OSError, WorkbenchError, KeyError, TypeError, ValueError, AttributeError):
             return None
 
 
 def _checksum(record: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 200:
-        raise Unreadable(f"no count: {shorten(reprlib.repr(value))}")
-    return value
-
-
-def _code(value: Any) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise Unreadable(f"no code of a task: {shorten(reprlib.repr(value))}")
-    return tuple(_count(part) for part in value)
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Finds as text, HTML and LaTeX. A sequence task has its table in the style of Figure 7, any other
+"""Finds as text and HTML. A sequence task has its table in the style of Figure 7, any other
 task its rows.
 
 Figure 7 lists the sequences of actions with their rewards in two columns, a rule after each first
@@ -66,25 +66,6 @@ def figure7(P: POMDP) -> str:
         lines += [f"{cell(a)} || {cell(b)}".rstrip() for a, b in zip(block, other, strict=True)]
         lines.append(rule)
     return "\n".join(lines)
-
-
-def latex(P: POMDP) -> str:
-    """The same as a LaTeX tabular. Only sequence tasks have one."""
-    found = _blocks(P)
-    if found is None:
-        return ""
-    head, left, right = found
-    lines = [
-        r"\begin{tabular}{ c r || c r}",
-        r"\hline",
-        rf"${head}$ & R & ${head}$ & R \\",
-        r"\hline",
-    ]
-    for i, block in enumerate(left):
-        other: list[Any] = right[i] if i < len(right) else [("", "")] * len(block)
-        lines += [" & ".join((*a, *b)) + r" \\" for a, b in zip(block, other, strict=True)]
-        lines.append(r"\hline")
-    return "\n".join([*lines, r"\end{tabular}"])
 
 
 def rows_of(P: POMDP) -> tuple[list[str], list[list[str]]]:

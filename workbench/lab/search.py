@@ -78,15 +78,8 @@ class Piece:
     judged: int = 0
     looked_at: int = 0
     undecided: int = 0
-    mistaken: int = 0
     seeming: int = 0
     hits: list[tuple[Code, Verdict]] = field(default_factory=list)
-    best: tuple[float, Code] | None = None
-
-    def near(self, score: float, code: Code) -> None:
-        """Remember the highest score that is no find."""
-        if np.isfinite(score) and (self.best is None or score > self.best[0]):
-            self.best = float(score), code
 
 
 # ---------------------------------------------------------------------- one piece
@@ -162,7 +155,6 @@ def _note(job: Job, code: Code, score: float, piece: Piece) -> None:
     piece.judged += 1
     piece.undecided += math.isnan(score)
     if not score > 0:
-        piece.near(score, code)
         return
     if job.keep is not None and len(piece.hits) >= job.keep:
         piece.seeming += 1
@@ -172,8 +164,6 @@ def _note(job: Job, code: Code, score: float, piece: Piece) -> None:
         piece.hits.append((code, verdict))
     elif verdict.holds is None:
         piece.undecided += 1
-    elif not job.exact:
-        piece.mistaken += 1
 
 
 # ---------------------------------------------------------------------- all of it
@@ -340,11 +330,9 @@ class _State:
 
     def take(self, piece: Piece) -> None:
         total = self.total
-        for key in ("judged", "looked_at", "undecided", "mistaken", "seeming"):
+        for key in ("judged", "looked_at", "undecided", "seeming"):
             setattr(total, key, getattr(total, key) + getattr(piece, key))
         total.hits += piece.hits
-        if piece.best is not None:
-            total.near(*piece.best)
         self.next += 1
         self.write()
 
@@ -388,13 +376,11 @@ class _State:
             looked_at=total.looked_at,
             merged=job.merge,
             undecided=total.undecided,
-            mistaken=total.mistaken,
             seeming=total.seeming + len(total.hits) - len(finds),
             exact=job.exact,
             provable=set(job.merge) <= set(allowed),
             interrupted=self.interrupted,
             seconds=time.monotonic() - self.began,
-            best=total.best,
         )
 
 

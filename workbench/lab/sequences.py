@@ -136,10 +136,6 @@ class SequenceTasks(TaskSpace):
         well."""
         return ("actions", "scale", "shift")
 
-    def settings(self) -> dict[str, Any]:
-        numbers = {key: str(getattr(self, key)) for key in ("lowest", "highest", "step", "gamma")}
-        return {"name": self.name, "length": self.length, "actions": self.actions, **numbers}
-
     def __str__(self) -> str:
         few = self.values if len(self.values) <= 5 else (*self.values[:2], "...", self.values[-1])
         rewards = ", ".join(map(str, few))

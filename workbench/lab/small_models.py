@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import Code, Codes, Relabelling, TaskSpace, check_rewards
+from workbench.plain_numbers import whole_number
 
 Weights = tuple[int, ...]
 """How many of `parts` each outcome has."""
@@ -106,19 +107,9 @@ class SparsePOMDPs(TaskSpace):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", Fraction(self.gamma))
-        small = (
-            "states",
-            "actions",
-            "observations",
-            "parts",
-            "branches",
-            "noise",
-            "starts",
-            "start_parts",
-        )
-        for key in small:
-            if isinstance(x := getattr(self, key), bool) or not isinstance(x, int) or x < 1:
-                raise WorkbenchError(f"{key} is a whole number, at least 1, not {x!r}")
+        small = "states actions observations parts branches noise starts start_parts"
+        for key in small.split():
+            whole_number(key, getattr(self, key))
         if not (
             isinstance(self.lowest, int)
             and isinstance(self.highest, int)
@@ -184,27 +175,6 @@ class SparsePOMDPs(TaskSpace):
     def symmetries(self) -> tuple[str, ...]:
         """The states of tasks that lead forward have their order."""
         return (*(() if self.forward else ("states",)), "observations", "actions", "scale")
-
-    def settings(self) -> dict[str, Any]:
-        keys = (
-            "states",
-            "actions",
-            "observations",
-            "lowest",
-            "highest",
-            "parts",
-            "branches",
-            "noise",
-            "starts",
-            "start_parts",
-            "ends",
-            "forward",
-        )
-        return {
-            "name": self.name,
-            **{key: getattr(self, key) for key in keys},
-            "gamma": str(self.gamma),
-        }
 
     def _kind(self) -> str:
         chances = (

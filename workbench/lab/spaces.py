@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache, cached_property
 from math import prod
@@ -124,9 +124,11 @@ class TaskSpace(ABC):
     def task(self, code: Code) -> POMDP:
         """The task that a code stands for."""
 
-    @abstractmethod
     def settings(self) -> dict[str, Any]:
         """The fields as JSON values."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        json = {key: x if isinstance(x, int) else str(x) for key, x in given.items()}
+        return {"name": self.name, **json}
 
     @abstractmethod
     def __str__(self) -> str: ...
