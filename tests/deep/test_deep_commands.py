@@ -21,11 +21,11 @@ from workbench.deep.settings import neural_by_name
 from workbench.learning import sampling
 from workbench.reproduction.neural_cells import cells_by_memory, read_cells
 from workbench.reproduction.neural_figures import neural_figure
-from workbench.sweeps.cell import Cell, code_version, fingerprint
+from workbench.sweeps.cell import Cell, fingerprint
 from workbench.sweeps.experiment import FINAL, PER_100
 from workbench.sweeps.run_cells import CellError, run_cells
 from workbench.sweeps.store import Store
-from workbench.sweeps.worker import products
+from workbench.sweeps.worker import product_of
 
 command = typer.Typer(rich_markup_mode=None)
 command.command()(learn_command)
@@ -148,17 +148,9 @@ def test_cells_of_networks_are_stored_and_found_again(tmp_path):
     assert np.isnan(again[cells[1]].measured[:, 0]).all()
 
 
-def test_the_version_of_a_network_s_cells_is_that_of_its_own_algorithm():
-    from workbench import QLearning
-
-    versions = {
-        code_version(learner, measure)
-        for learner in (PPO(), DDQN(), QLearning())
-        for measure in (PER_100, FINAL)
-    }
-    assert len(versions) == 6
+def test_a_network_takes_a_pair_where_the_product_is_too_large():
     P = TASKS["hallway_cookie"].make()
-    assert isinstance(products.take(P, fingerprint(P), "O6", PPO()), MemoryPair)
+    assert isinstance(product_of(P, fingerprint(P), "O6", PPO()), MemoryPair)
 
 
 reproduce = typer.Typer(rich_markup_mode=None)

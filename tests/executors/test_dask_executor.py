@@ -230,9 +230,7 @@ def test_workers_of_a_cluster_are_killed_and_nothing_changes(real_cluster, tmp_p
 
 def test_a_worker_with_other_code_is_refused(address, monkeypatch):
     cells = parse_spec(CELLS, find_task).cells[:1]
-    monkeypatch.setattr(
-        "workbench.sweeps.run_cells.code_version", lambda method, measure: "another"
-    )
+    monkeypatch.setattr("workbench.sweeps.run_cells.code_version", lambda method: "another")
     for other in (make_executor("threads"), make_executor("dask", scheduler=address)):
         with (
             pytest.raises(

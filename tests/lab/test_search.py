@@ -1,7 +1,6 @@
 """The search: known counterexamples from scratch, the same on any executor, continued where it
 stopped, exact where it says so."""
 
-import importlib.util
 import json
 import time
 from fractions import Fraction
@@ -25,7 +24,6 @@ from workbench import (
 )
 from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
 from workbench.improvement.batch import sequence_task
-from workbench.lab import journal
 from workbench.lab import search as searching
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task
@@ -432,8 +430,3 @@ def test_a_climb_ends_when_the_time_is_over(monkeypatch):
     assert calls == [1]
     assert found.interrupted
     assert "of 1.5e+627" in found.coverage()
-
-
-def test_modules_that_change_no_finds_are_there():
-    """A name that is none would leave its module in the key of every search."""
-    assert all(importlib.util.find_spec(name) for name in journal._AFTERWARDS)

@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -16,16 +17,17 @@ from workbench.core.errors import UnknownLabel
 from workbench.core.learners import OptionError, QLearning, Sarsa
 from workbench.learning.actor_critic import ActorCritic
 from workbench.reproduction.paper_figures import FIGURES, figures_by_name, quick
+from workbench.sweeps import cell as cell_module
 from workbench.sweeps.cell import (
     Cell,
     batches,
     cells_of,
-    closure,
     code_version,
     fingerprint,
     key_of,
+    source_digest,
 )
-from workbench.sweeps.experiment import GREEDY, ORACLE, PER_100, Length, OracleLoop
+from workbench.sweeps.experiment import GREEDY, PER_100, Length
 
 SOURCE = Path(workbench.__file__).parent
 CELL = Cell("recall", "OA1", QLearning(), PER_100, (0, 1), 1000, 100)
@@ -88,71 +90,41 @@ def test_two_cells_share_a_key_exactly_when_they_are_equal(one, other):
 # ---------------------------------------------------------------------- code versions
 
 
-@pytest.fixture
-def copy_of(tmp_path):
-    """A function that copies the package, with some text added to modules."""
+def test_changed_code_changes_the_version_and_a_changed_figure_does_not(tmp_path, monkeypatch):
+    copy = tmp_path / "workbench"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(cell_module, "_SOURCE", copy)
 
-    def copy(modules, text):
-        target = tmp_path / "workbench"
-        shutil.copytree(SOURCE, target, ignore=shutil.ignore_patterns("__pycache__"))
-        for path in (target / module for module in modules.split()):
-            path.write_text(path.read_text() + text)
-        return target
+    def version() -> str:
+        source_digest.cache_clear()
+        return code_version(QLearning())
 
-    return copy
-
-
-KINDS = {
-    "Q": (QLearning(), PER_100),
-    "Q values": (QLearning(), GREEDY),
-    "Sarsa": (Sarsa(), PER_100),
-    "actor-critic": (ActorCritic(), PER_100),
-    "oracle": (OracleLoop(), ORACLE),
-}
-LEARNERS = {"Q", "Q values", "Sarsa", "actor-critic"}
-
-
-def changed_by(source):
-    return {
-        name for name, kind in KINDS.items() if code_version(*kind, source) != code_version(*kind)
-    }
+    before = version()
+    for module, changes in (
+        ("learning/learner_kernels.py", True),
+        ("core/evaluate.py", True),
+        ("sweeps/compute.py", True),
+        ("figures/curves.py", False),
+        ("sweeps/store.py", False),
+    ):
+        text = (copy / module).read_text()
+        (copy / module).write_text(text + "\nADDED = 1\n")
+        assert (version() != before) == changes, module
+        (copy / module).write_text(text)
+    assert version() == before
+    source_digest.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("modules", "affected"),
-    [
-        ("learning/learner_kernels.py", LEARNERS),
-        ("learning/actor_kernels.py", {"actor-critic"}),
-        ("learning/sampling_kernels.py", LEARNERS),
-        ("core/evaluate.py", {"Q values", "oracle"}),
-        ("core/improve.py", {"oracle"}),
-        ("core/augment.py", {*LEARNERS, "oracle"}),
-        (
-            "figures/curves.py executors/executor.py sweeps/store.py sweeps/worker.py "
-            "reproduction/judge.py",
-            set(),
-        ),
-    ],
-)
-def test_a_changed_module_changes_the_version_of_the_cells_that_use_it_and_of_no_other(
-    modules, affected, copy_of
-):
-    assert changed_by(copy_of(modules, "\nADDED = 1\n")) == affected
-
-
-def test_a_comment_changes_no_version(copy_of):
-    assert changed_by(copy_of("learning/learn.py", "\n# a remark\n")) == set()
-
-
-def test_the_closure_follows_imports_of_modules_and_of_names():
-    found = closure(["workbench.core.improve"], SOURCE)
-    assert {
-        "workbench.core.oracle_kernels",
-        "workbench.core.oracle",
-        "workbench.core.policy",
-        "workbench.core.errors",
-    } <= found
-    assert "workbench.learning.learn" not in found
+def test_a_learner_of_one_s_own_is_part_of_the_version(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    found = {code_version(QLearning())}
+    for name in ("one", "other"):
+        (tmp_path / f"own_{name}.py").write_text(
+            "from workbench.core.learners import QLearning\n"
+            f"class Own(QLearning):\n    name = {name!r}\n"
+        )
+        found.add(code_version(import_module(f"own_{name}").Own()))
+    assert len(found) == 3
 
 
 # ---------------------------------------------------------------------- the records

@@ -171,7 +171,7 @@ def learn_command(
     from workbench.sweeps.display import progress_display
     from workbench.sweeps.experiment import FINAL, PER_100
     from workbench.sweeps.run_cells import run_cells
-    from workbench.sweeps.worker import products
+    from workbench.sweeps.worker import product_of
     from workbench.tables.sheet import Column, Sheet, WrittenNumber
     from workbench.text import UNDEFINED
 
@@ -234,7 +234,7 @@ def learn_command(
         progress_display() as report,
     ):
         for name in names:
-            E = products.take(P, tables, name, record)
+            E = product_of(P, tables, name, record)
             if isinstance(record, Neural):
                 kept = None if resume is None else resume / f"{name}.npz"
                 run, stopped = _trained(E, record, steps, seeds, block, kept)
@@ -261,7 +261,7 @@ def learn_command(
             rows[name] = runs[name].sheet(best_cell(E), E)
     print_sheet(Sheet.join(title, Column("memory"), rows))
     if plot is not None:
-        products_made = [products.take(P, tables, name, record) for name in runs]
+        products_made = [product_of(P, tables, name, record) for name in runs]
         best = _best_reward([E for E in products_made if isinstance(E, POMDP)])
         save_plot(plot, runs, title, best)
         plain_console().print(f"Learning curves: {plot}", soft_wrap=True)

@@ -128,7 +128,7 @@ class Neural(Learner):
         """Train on P: what `learn` calls."""
         need("jax", "deep")
         need("optax", "deep")
-        # not by a statement: a learner's own modules are found by following those (`sweeps.cell`)
+        # not by a statement: the module needs jax, and settings are read without it
         found: Run = import_module("workbench.deep.train").train(P, self, **options)
         return found
 

@@ -2,8 +2,8 @@
 depends on.
 
 The name is the SHA-256 of the statement with its parameters, the space, the method, the seed, the
-symmetries that are merged, the number of finds after which it stops and the syntax trees of the
-modules that judge; a file of another content, a damaged one, or one of an older code is not read,
+symmetries that are merged, the number of finds after which it stops and the sources of the rooms
+that judge; a file of another content, a damaged one, or one of an older code is not read,
 and the search begins anew.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,25 +19,23 @@ from workbench.core.errors import WorkbenchError
 from workbench.lab.statements import Verdict
 from workbench.output import check_folder, write_whole
 from workbench.results.json import Unreadable, parse_json
-from workbench.sweeps.cell import closure, digest_of, key_of
+from workbench.sweeps.cell import key_of, source_digest
 
 if TYPE_CHECKING:
     from workbench.lab.search import Job, Piece
 
-_PACKAGE = Path(__file__).parent.parent
-
 _ROOM = 1_000_000
 
-_AFTERWARDS = tuple(
-    f"workbench.lab.{name}" for name in ("print", "svg", "gallery", "gallery_page", "shrink")
+_JUDGING = (
+    *("core", "agents", "evaluation", "improvement", "optima", "sufficiency", "equilibrium"),
+    *("research", "certificates", "lab"),
 )
-"""What is done with finds does not change what is found."""
+"""The rooms on which a verdict depends."""
 
 
 def version_of(job: Job) -> dict[str, str]:
     """The version of the package, and a digest of the code that judged."""
-    roots = ("workbench.lab.search", type(job.statement).__module__, type(job.space).__module__)
-    return {"version": _package_version(), "code_version": _code_version(tuple(sorted(set(roots))))}
+    return {"version": _package_version(), "code_version": source_digest(*_JUDGING)}
 
 
 def _package_version() -> str:
@@ -46,14 +43,6 @@ def _package_version() -> str:
         return version("memory-workbench")
     except PackageNotFoundError:
         return "unknown"
-
-
-@cache
-def _code_version(roots: tuple[str, ...]) -> str:
-    return digest_of(
-        closure([root for root in roots if root.startswith("workbench.")], _PACKAGE, _AFTERWARDS),
-        _PACKAGE,
-    )
 
 
 class Journal:

@@ -193,9 +193,7 @@ def _section(section: Section, picture: bytes) -> str:
 def caption(experiment: Experiment) -> str:
     """What a figure shows and with which settings, in a few sentences."""
     methods = "; ".join(dict.fromkeys(_described(panel.method) for panel in experiment.panels))
-    codes = dict.fromkeys(
-        code_version(panel.method, experiment.measure) for panel in experiment.panels
-    )
+    codes = dict.fromkeys(code_version(panel.method) for panel in experiment.panels)
     end = f"Optimum {experiment.optimum:.4g}. {methods}. Code version {', '.join(codes)}."
     if experiment.length is None:
         return (

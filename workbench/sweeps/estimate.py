@@ -15,7 +15,7 @@ from workbench.core.pomdp import POMDP
 from workbench.deep.pair import MemoryPair
 from workbench.sweeps.cell import Cell, fingerprint
 from workbench.sweeps.experiment import OracleLoop
-from workbench.sweeps.worker import compute_cell, products
+from workbench.sweeps.worker import compute_cell, product_of
 
 _MOST_KINDS = 12
 _SECONDS = 4.0
@@ -87,7 +87,7 @@ def estimate_seconds(
 def _measured(cell: Cell, find: Callable[[str], POMDP]) -> Cost:
     P = find(cell.task)
     began = time.perf_counter()
-    E = products.take(P, fingerprint(P), cell.memory, cell.method)
+    E = product_of(P, fingerprint(P), cell.memory, cell.method)
     built = time.perf_counter() - began
     if isinstance(cell.method, OracleLoop):
         return Cost(_seconds(cell, E) + built + _STORING, 0.0, 0.0)

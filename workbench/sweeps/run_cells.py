@@ -251,7 +251,7 @@ class _Work:
 
     def _batch(self, cells: list[Cell]) -> Batch:
         name = cells[0].task
-        codes = tuple(code_version(cell.method, cell.measure) for cell in cells)
+        codes = tuple(code_version(cell.method) for cell in cells)
         return Batch(self.tasks[name], self.tables[name], tuple(cells), codes)
 
     def _over(self) -> bool:

@@ -77,7 +77,7 @@ CellOutcome = Run | LoopValues
 def compute_batch(batch: Batch) -> list[CellOutcome | Failure]:
     """Compute each cell of a batch, in order. An error in one of them does not stop the others."""
     for cell, code in zip(batch.cells, batch.codes, strict=True):
-        if code_version(cell.method, cell.measure) != code:
+        if code_version(cell.method) != code:
             raise OtherCode(
                 "a worker runs another version of the workbench than this process (for "
                 f"{type(cell.method).__name__}): "
@@ -87,7 +87,7 @@ def compute_batch(batch: Batch) -> list[CellOutcome | Failure]:
     done = 0
     for cell in batch.cells:
         try:
-            E = products.take(batch.P, batch.tables, cell.memory, cell.method)
+            E = product_of(batch.P, batch.tables, cell.memory, cell.method)
             found.append(compute_cell(cell, E, lambda steps, before=done: pulse(before + steps)))  # type: ignore[misc]
         except Cancelled:
             raise
@@ -134,37 +134,24 @@ def batched(cells: Iterable[Cell], workers: int) -> Iterator[list[Cell]]:
         yield batch
 
 
-class Products:
-    """A cache of the augmented POMDPs used last. Each is built once, also if several threads ask
-    for it at the same time."""
+_KEPT = 3
+"""Augmented POMDPs that a process keeps: its next cells have one of them, as a rule."""
 
-    kept = 3
-
-    def __init__(self) -> None:
-        self.guard = threading.Lock()
-        self.built: OrderedDict[tuple[str, str, bool], _Product] = OrderedDict()
-
-    def take(self, P: POMDP, tables: str, memory: str, method: Method) -> Any:
-        """P with the memory, in the form that the method takes. It is the product or, for networks
-        and if that is too large, a pair."""
-        neural = isinstance(method, Neural)
-        pair = tables, memory, neural
-        with self.guard:
-            product = self.built.setdefault(pair, _Product())
-            self.built.move_to_end(pair)
-            while len(self.built) > self.kept:
-                self.built.popitem(last=False)
-        with product.guard:
-            if product.E is None:
-                product.E = join(P, memory) if neural else augment(P, memory)
-            return product.E
+_kept: OrderedDict[tuple[str, str, bool], Any] = OrderedDict()
+_guard = threading.Lock()
 
 
-class _Product:
-    def __init__(self) -> None:
-        self.guard = threading.Lock()
-        self.E: POMDP | MemoryPair | None = None
+def product_of(P: POMDP, tables: str, memory: str, method: Method) -> Any:
+    """P with a memory, in the form that a method takes, built once for the threads of a process.
 
-
-products = Products()
-"""Those of this process."""
+    It is the product or, for networks and if that is too large, a pair.
+    """
+    neural = isinstance(method, Neural)
+    with _guard:
+        key = tables, memory, neural
+        if key not in _kept:
+            _kept[key] = join(P, memory) if neural else augment(P, memory)
+        _kept.move_to_end(key)
+        while len(_kept) > _KEPT:
+            _kept.popitem(last=False)
+        return _kept[key]
