@@ -30,11 +30,10 @@ from workbench import (
     needs_memory,
     soft_equilibria,
     subdivide,
-    td_values,
     uniform,
 )
 from workbench.certificates.fixed_regions import fixed_regions_certificate
-from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.research import diagnose as diagnose_module
 
 F = Fraction
@@ -135,15 +134,6 @@ def test_improve_without_time_makes_one_chunk_of_iterates():
     assert "The time was over." in run.note
     assert 1 <= run.iterates < 100
     assert run.value == pytest.approx(evaluate(E, run.pi).value)
-
-
-def test_exact_numbers_that_grow_with_the_steps_of_a_target_are_refused(monkeypatch):
-    monkeypatch.setattr("workbench.core.td._MOST_DIGITS", 1e6)
-    P, short = entangled(), recall4()
-    with pytest.raises(TooLarge, match="take a smaller n"):
-        td_values(P, uniform(P), n=10**9, exact=True, weights="discounted")
-    worth = evaluate(short, uniform(short), exact=True).value
-    assert td_values(short, uniform(short), n=10**9, exact=True).value == worth
 
 
 def test_is_sufficiently_expressive_without_time_is_undecided():

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from reference_td import td_by_sweeps
 from strategies import policies, pomdps
 
-from pomdps import gravity, load_unload, recall, recall4, recall_variant
+from pomdps import load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
-from workbench.core import td
-from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
+from workbench.core import chain
+from workbench.core.errors import NeverEnds, NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.td import td_values
 from workbench.evaluation.discrepancy import discrepancy_loss, lambda_discrepancy
 
@@ -231,31 +231,6 @@ def test_floats_agree_with_rationals(data):
     assert same(exact.q.array, floats.q.array)
     assert floats.error < 1e-9
     assert np.isclose(floats.value, float(exact.value), rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("n", [2, 7])
-def test_layers_of_states_and_powers_of_the_chain_agree(n, monkeypatch):
-    E = augment(gravity(), "B1")
-    pi = Policy.random(E, seed=3)
-    layers = td_values(E, pi, n=n)
-    monkeypatch.setattr(td, "_LAYERS", 0)
-    power = td_values(E, pi, n=n)
-    assert np.allclose(
-        power.q.raw,
-        layers.q.raw,
-        rtol=0,
-        atol=power.error + layers.error,
-        equal_nan=True,
-    )
-
-
-def test_unreached_parts_stay_undefined_in_powers_too(monkeypatch):
-    E = augment(recall(), "OA1")
-    layers = td_values(E, blue(E), n=2)
-    monkeypatch.setattr(td, "_LAYERS", 0)
-    for exact in (True, False):
-        q = td_values(E, blue(E), n=2, exact=exact).q.array.astype(float)
-        assert np.allclose(q, layers.q.raw, equal_nan=True)
 
 
 # ---------------------------------------------------------------------- lambda discrepancy
@@ -481,11 +456,13 @@ def test_bounds_of_lambda_targets_do_not_grow_with_the_length_of_an_episode(lam,
         assert off <= found.q_error["o", 0] < 2e-13 * float(exact.q["o", 0])
 
 
-def test_a_million_steps_are_taken_by_squaring():
-    P = two_rooms(Fraction(1, 1000))
-    long = td_values(P, uniform(P), n=10**6)
+def test_ten_thousand_steps_are_next_to_monte_carlo_and_a_billion_are_refused():
+    P = two_rooms(Fraction(1, 100))
+    long = td_values(P, uniform(P), n=10**4)
     true = evaluate(P, uniform(P), exact=True)
-    assert abs(true.q["o", 0] - Fraction(long.q["o", 0])) <= long.q_error["o", 0] < 1e-4
+    assert abs(true.q["o", 0] - Fraction(long.q["o", 0])) <= long.q_error["o", 0] < 1e-8
+    with pytest.raises(TooLarge, match="take a smaller n"):
+        td_values(P, uniform(P), n=10**9)
 
 
 def test_a_chance_of_leaving_below_rounding_costs_no_digits():
@@ -566,6 +543,28 @@ def test_what_is_endless_is_said_of_td_values_too():
         assert "never ends from s=0" in found.note
         assert found.note in repr(found)
         assert found.note.split(":")[0] in found._repr_html_()
+
+
+@pytest.mark.parametrize("how", [{}, {"n": 2}, {"n": 9}, {"lam": HALF}, {"lam": 1}])
+def test_bounds_are_no_larger_than_what_a_policy_known_to_three_digits_may_cost(how, monkeypatch):
+    """A coin says whether to stop with -1 or to go on with 1: the worst of all policies that round
+    to it is off by as much as the bound says, so that half a bound would be no bound."""
+    monkeypatch.setattr(chain, "UNIT", 1e-3)  # what a probability of a policy may be off by
+    P = POMDP.from_functions(
+        name="coin",
+        A=["stop", "go"],
+        p=lambda s, a: {("end", -1): 1} if a == "stop" else {(0, 1): 1},
+        omega=lambda s: {s: 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    rough = td_values(P, Policy.from_mapping(P, {0: {"stop": 0.5, "go": 0.5}}), **how)
+    worst = Policy.from_mapping(P, {0: {"stop": Fraction(999, 2000), "go": Fraction(1001, 2000)}})
+    true = td_values(P, worst, exact=True, **how)
+    assert true.v[0] - Fraction(rough.v[0]) <= rough.error < 1.5 * float(true.v[0])
+    off = true.q[0, "go"] - Fraction(rough.q[0, "go"])
+    assert off <= rough.q_error[0, "go"] < 1.5 * float(off)
 
 
 @given(st.data())

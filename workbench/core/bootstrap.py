@@ -3,9 +3,11 @@
 A policy meets states behind its observations (`weights`); a target takes a first step from there
 and goes on in its own way. The unknowns of the system are, in this order,
 
-    w(s)   layer by layer, the last of which is what a target counts after its first step
     v(o)   the values that are bootstrapped from, sum_s P(s|o) y(s,o)
     y      sum_a pi(a|o) [ R(s,a) + gamma sum p(s'|s,a) w(s') ] for each entry (s,o), floats only
+    w(s)   layer by layer, the first of which is what a target counts after its first step
+
+so that each depends on later ones, and the last layer on v: solvers go from the last to the first.
 """
 
 from __future__ import annotations
@@ -19,11 +21,7 @@ from numpy.typing import NDArray
 from workbench.core.chain import follow_policy
 from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import Mask, dynamics
-from workbench.core.errors import (
-    NeverEnds,
-    NotSolved,
-    TooLarge,
-)
+from workbench.core.errors import NeverEnds, NotSolved
 from workbench.core.fields import Field
 from workbench.core.linear import ONE, LinearSystem, refusal
 from workbench.core.numbers import Number
@@ -32,9 +30,6 @@ from workbench.core.pomdp import POMDP
 from workbench.core.rows import keep_entries, own_rows, pick_rows
 from workbench.core.walk_kernels import reachable, reverse_edges
 from workbench.core.weights import Weighting, known, weights_named
-
-_MOST_UNKNOWNS = 5_000_000
-"""Systems of more unknowns are refused: a minute and a few GB."""
 
 Array = NDArray[Any]
 
@@ -53,11 +48,29 @@ class Found(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Entries of a matrix, block by block of the unknowns: values at (rows, columns)."""
+    """Entries of a matrix: values at (rows, columns)."""
 
     rows: Array
     columns: Array
     values: Array
+
+
+class Later(NamedTuple):
+    """A target after its first step: w = side + inner w + onto v.
+
+    Attributes
+    ----------
+    side : the rewards on the way, layer by layer; size : their sizes, without signs.
+    leave : what the rows of both matrices lack of 1.
+    given : by which share the numbers of a row may be off.
+    """
+
+    inner: Entries
+    onto: Entries
+    side: Array
+    size: Array
+    leave: Array
+    given: float
 
 
 class _Begin(NamedTuple):
@@ -138,72 +151,60 @@ class Bootstrap:
         rows = np.repeat(unit, counts)
         return _Begin(rows, self.P.p.s_next[k], values * D.gamma, values * D.r[k], owner, outer)
 
-    def solve(
-        self, blocks: dict[tuple[int, int], Entries], layers: int, sides: list[Array],
-        leave: list[Any], given: list[Any],
-    ) -> Found:  # fmt: skip
-        """The fixed point of a target: `layers` blocks of unknowns w(s), the last of which is w,
-        and v(o). The target says how the layers depend on each other and on v, the block `layers`.
+    def solve(self, later: Later) -> Found:
+        """The fixed point of a target.
 
         In floats the means y of R + gamma p w over actions are unknowns too, so that v is a mean of
         y by P(s|o) and what P(s|o) is off by costs no more than what y varies by.
         """
-        field, nS, nO, begin = self.field, len(self.P.S), len(self.P.O), self._begin
-        n, top = layers * nS + nO, (layers - 1) * nS
-        rows, columns, values = begin.rows, begin.columns + top, begin.values
+        field, nO, begin = self.field, len(self.P.O), self._begin
+        units = 0 if field.is_exact else len(begin.owner)
+        m, n = nO + units, nO + units + len(later.side)
+        v, w = slice(0, nO), slice(m, m + len(self.P.S))
         if field.is_exact:
-            rows, values = layers * nS + begin.owner[rows], begin.outer[rows] * values
-            sides = [
-                *sides,
-                field.sums(rows - layers * nS, begin.outer[begin.rows] * begin.rewards, nO),
-            ]
+            rows, values = begin.owner[begin.rows], begin.outer[begin.rows] * begin.values
+            first = field.sums(rows, begin.outer[begin.rows] * begin.rewards, nO)
+            mean = Entries(rows, begin.columns + m, values)
+            side = np.concatenate([first, later.side])
         else:
-            units, rows = len(begin.owner), rows + n
-            first = np.bincount(begin.rows, begin.rewards, units)
-            sizes = np.bincount(begin.rows, abs(begin.rewards), units)
-            sides = [*sides, np.zeros((3, nO)), np.stack([first, 0 * first, sizes])]
-            rows = np.concatenate([rows, layers * nS + begin.owner])
-            columns = np.concatenate([columns, n + np.arange(units)])
-            values = np.concatenate([values, begin.outer])
-            n += units
-        if n > _MOST_UNKNOWNS:
-            raise TooLarge(
-                f"an n-step fixed point of {self.P.name} has {n:,} unknowns, more than "
-                f"{_MOST_UNKNOWNS:,}: take fewer steps, or lam"
+            first, sizes = (
+                np.bincount(begin.rows, x, units) for x in (begin.rewards, abs(begin.rewards))
             )
-        indptr, indices, values = _compressed(
-            np.concatenate([rows, *(part.rows + i * nS for (i, _), part in blocks.items())]),
-            np.concatenate([columns, *(part.columns + j * nS for (_, j), part in blocks.items())]),
-            np.concatenate([values, *(part.values for part in blocks.values())]), field, n,
-        )  # fmt: skip
-        w, v = slice(top, layers * nS), slice(layers * nS, layers * nS + nO)
+            mean = Entries(
+                np.concatenate([begin.owner, begin.rows + nO]),
+                np.concatenate([nO + np.arange(units), begin.columns + m]),
+                np.concatenate([begin.outer, begin.values]),
+            )
+            side = np.concatenate([np.zeros(nO), first, later.side])
+            side = np.stack([side, 0 * side, np.concatenate([np.zeros(nO), sizes, later.size])])
+        inner = later.inner._replace(rows=later.inner.rows + m, columns=later.inner.columns + m)
+        onto = later.onto._replace(rows=later.onto.rows + m)
+        parts = zip(mean, inner, onto, strict=True)
+        indptr, indices, values = _compressed(Entries(*map(np.concatenate, parts)), field, n)
         back = reverse_edges(indptr, indices)
-        lacks = reachable(*back, layers * nS + np.flatnonzero(self.lacks))
+        lacks = reachable(*back, np.flatnonzero(self.lacks))
         if self.D.is_undiscounted:
-            over = np.flatnonzero(np.tile(~self.D.alive, layers))
+            over = m + np.flatnonzero(np.asarray(later.leave != 0, dtype=bool))
             if (lost := np.flatnonzero((~reachable(*back, over) & ~lacks)[v])).size:
                 raise NeverEnds(
                     f"gamma is 1 and no episode ends after o={self.P.O.text(self.P.O[lost[-1]])}, "
                     "so that its value is not determined; give a gamma below 1, or a policy that "
                     "ends"
                 )
-        side = np.concatenate(sides, axis=-1)
         side[..., lacks] = field.one(0)
         kept = ~lacks[own_rows(indptr)]
         indptr, indices, values = keep_entries(indptr, kept), indices[kept], values[kept]
+        none = np.zeros(n)
         if field.is_exact:
-            none = np.zeros(n)
             system = LinearSystem(indptr, indices, values, field.one(1), none, none)
         else:
-            out, doubt = np.zeros(n), np.full(n, self.chain.given)
-            out[: layers * nS] = np.concatenate([np.where(self.D.alive, x, 1.0) for x in leave])
-            out[n - units :] = 1 - self.D.gamma
-            out[lacks] = 1.0
-            doubt[: layers * nS] = np.concatenate([np.broadcast_to(x, nS) for x in given])
-            doubt[layers * nS :] += (np.diff(indptr)[layers * nS :] + len(self.P.A) + 12) * UNIT
-            doubt[v] += self._doubt_of_shares()
-            entries, out = np.stack([values, 0 * values]), np.stack([out, 0 * out])
-            system = LinearSystem(indptr, indices, entries, ONE, out, doubt)
+            leave = np.stack([none, none])
+            leave[0, nO:m], leave[0, m:], leave[0, lacks] = 1 - self.D.gamma, later.leave, 1.0
+            given = self.chain.given + (np.diff(indptr) + len(self.P.A) + 12) * UNIT
+            given[v] += self._doubt_of_shares()
+            given[m:] = later.given
+            entries = np.stack([values, 0 * values])
+            system = LinearSystem(indptr, indices, entries, ONE, leave, given)
         found = field.solve_system(system, side, self.P.name)
         if not np.isfinite(found.error).all():
             raise NotSolved(refusal(n, f"{self.P.name}: the system for a fixed point of TD"))
@@ -217,18 +218,11 @@ class Bootstrap:
         np.maximum.at(most, self.D.entry_o[self.used], np.minimum(behind, 0.5))
         return most / (1 - most)
 
-    def _side(self, x: Array, sizes: Any) -> Array:
-        """Numbers as a right-hand side. For floats it comes with the sizes of the summands."""
-        return x if self.field.is_exact else np.stack([x, 0 * x, sizes()])
-
-    def rewards(self, factor: Any) -> Array:
-        """A multiple of r_pi as a right side."""
-        if self.field.is_exact:
-            return factor * self.chain.side
-        return self._side(factor * self.chain.r, lambda: abs(factor) * self.chain.side[2])
-
-    def nothing(self) -> Array:
-        return self._side(self.field.zeros(len(self.P.S)), lambda: np.zeros(len(self.P.S)))
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """The expected |r| of a step from each state, 0 in exact arithmetic."""
+        exact = self.field.is_exact
+        return np.zeros(len(self.P.S)) if exact else np.asarray(self.chain.side[2])
 
     def q_values(self, found: Found) -> tuple[Array, NDArray[np.float64]]:
         """q(o,a) = sum_s P(s|o) [R(s,a) + gamma sum p(s'|s,a) w(s')], and bounds on its errors."""
@@ -249,14 +243,12 @@ class Bootstrap:
         return total, v_error + (len(terms) + 8) * UNIT * float(np.abs(terms).sum())
 
 
-def _compressed(
-    rows: Array, columns: Array, values: Array, field: Field, n: int
-) -> tuple[Array, Array, Array]:
-    """Compress entries into rows: add up equal positions and drop zeros. The pattern is the graph
-    of what depends on what."""
-    keys = rows.astype(np.int64) * n + columns
+def _compressed(entries: Entries, field: Field, n: int) -> tuple[Array, Array, Array]:
+    """The rows of a matrix of n columns from its entries. Equal positions are added up and zeros
+    dropped: the pattern is the graph of what depends on what."""
+    keys = entries.rows.astype(np.int64) * n + entries.columns
     places, group = np.unique(keys, return_inverse=True)
-    values = field.sums(group, values, len(places))
+    values = field.sums(group, entries.values, len(places))
     kept = np.asarray(values != 0, dtype=bool)
     places, values = places[kept], values[kept]
     indptr = np.searchsorted(places, np.arange(n + 1) * n)

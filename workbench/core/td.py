@@ -53,15 +53,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.assess import mix_actions
-from workbench.core.bootstrap import Bootstrap, Entries, Found
+from workbench.core.bootstrap import Bootstrap, Entries, Found, Later
 from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import field_of
-from workbench.core.errors import (
-    NotExact,
-    TooLarge,
-    WorkbenchError,
-    WrongType,
-)
+from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, describe_undefined
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
@@ -71,12 +66,8 @@ from workbench.tables.sheet import Drawn
 from workbench.tables.table import Table, Vector
 from workbench.text import escape_html
 
-_LAYERS, _MOST_DENSE = 8, 1_000
-"""An n-step target with more layers of states than the first is a power of the chain, found by
-squaring, if it has at most the second many states."""
-
-_MOST_DIGITS = 1.5e8
-"""Binary digits of exact numbers, times the cube of the states: a few seconds a product."""
+_MOST_UNKNOWNS = 5_000_000
+"""Systems of more unknowns are refused: a minute and a few GB."""
 
 Array = NDArray[Any]
 
@@ -104,18 +95,24 @@ class NStep(TDTarget):
         return "one-step TD" if self.n == 1 else f"{self.n}-step TD"
 
     def solve(self, met: Bootstrap) -> Found:
-        n, nS = self.n - 1, len(met.P.S)
-        given, discount = met.chain.given + 4 * UNIT, 1 - met.D.gamma
-        if n > _LAYERS and nS <= _MOST_DENSE:
-            step, side, leave = _power(met, n)
-            given, layers = n * (given + (nS + 4) * UNIT), [(step, side, leave, given)]
-        else:
-            layers = [(met.step, met.rewards(met.field.one(1)), discount, given)] * n
-        blocks = {(0, len(layers) + 1): met.omega}
-        for i, (step, _, _, _) in enumerate(layers):
-            blocks[i + 1, i] = step
-        _, sides, leave, givens = zip(*[(0, met.nothing(), 0.0, given), *layers], strict=True)
-        return met.solve(blocks, len(layers) + 1, list(sides), list(leave), list(givens))
+        """One layer of states for each step: w_0 = u and w_{k+1} = r + gamma P w_k."""
+        field, step, r = met.field, met.step, met.chain.r
+        n, nS, one = self.n - 1, len(met.P.S), field.one(1)
+        if self.n * nS > _MOST_UNKNOWNS:
+            raise TooLarge(
+                f"{self} of {met.P.name} has {self.n * nS:,} unknowns, more than "
+                f"{_MOST_UNKNOWNS:,}: take a smaller n, or lam"
+            )
+        layer = nS * np.arange(n)[:, None]
+        rows, columns = step.rows + layer, step.columns + nS + layer
+        inner = Entries(rows.ravel(), columns.ravel(), np.tile(step.values, n))
+        onto = met.omega._replace(rows=met.omega.rows + n * nS)
+        over = np.where(met.D.alive, field.zeros(nS), one)
+        lost = np.where(met.D.alive, one - met.D.gamma, one)
+        side = np.concatenate([*[r] * n, field.zeros(nS)])
+        size = np.concatenate([*[met.sizes] * n, np.zeros(nS)])
+        leave = np.concatenate([*[lost] * n, over])
+        return met.solve(Later(inner, onto, side, size, leave, met.chain.given + 4 * UNIT))
 
 
 class Lambda(TDTarget):
@@ -132,14 +129,15 @@ class Lambda(TDTarget):
     def solve(self, met: Bootstrap) -> Found:
         if self.lam == 1:
             return _monte_carlo(met)
-        lam = met.field.one(self.lam)
-        step, omega = met.step, met.omega
-        blocks = {
-            (0, 0): step._replace(values=step.values * lam),
-            (0, 1): omega._replace(values=omega.values * (1 - lam)),
-        }
-        given, leave = met.chain.given + 8 * UNIT, lam * (1 - met.D.gamma)
-        return met.solve(blocks, 1, [met.rewards(lam)], [leave], [given])
+        lam, field = met.field.one(self.lam), met.field
+        one = field.one(1)
+        inner = met.step._replace(values=met.step.values * lam)
+        onto = met.omega._replace(values=met.omega.values * (one - lam))
+        leave = np.where(met.D.alive, field.zeros(len(met.P.S)) + lam * (one - met.D.gamma), one)
+        size = met.sizes * (1 if field.is_exact else lam)
+        return met.solve(
+            Later(inner, onto, lam * met.chain.r, size, leave, met.chain.given + 8 * UNIT)
+        )
 
 
 def _monte_carlo(met: Bootstrap) -> Found:
@@ -157,50 +155,6 @@ def _monte_carlo(met: Bootstrap) -> Found:
         size = np.abs(np.where(taken & ~lacks[:, None], met.table * q, 0.0)).sum(axis=1)
         each = each * (1 + 1e-9) + (len(met.P.A) + 8) * UNIT * size
     return found._replace(v=v, v_error=each, lacks_o=lacks)
-
-
-def _power(met: Bootstrap, n: int) -> tuple[Entries, Array, NDArray[np.float64]]:
-    """n steps as one: (gamma P)^n, the rewards along the way, and what rows lack of 1."""
-    nS, field = len(met.P.S), met.field
-    width = nS + (1 if field.is_exact else 3)
-    whole = field.zeros((width, width))
-    np.add.at(whole, met.step[:2], met.step.values)
-    side = met.rewards(field.one(1))
-    # rewards are a column: an affine map is linear in one dimension more
-    whole[:nS, nS] = side if field.is_exact else side[0]
-    if not field.is_exact:
-        whole[:nS, nS + 1] = side[2]
-        # what is lost is added up step by step: 1 - the sum of a row would have no digits
-        whole[:nS, nS + 2] = np.where(met.D.alive, 1 - met.D.gamma, 0.0)
-    # what is over stays over, so that the end of an episode is seen in the power as well
-    for i in [*np.flatnonzero(~met.D.alive), *range(nS, width)]:
-        whole[i, i] = field.one(1)
-    whole = _raised(whole, n) if field.is_exact else np.linalg.matrix_power(whole, n)
-    whole[:nS][~met.D.alive] = field.one(0)
-    rows, columns = np.nonzero(np.asarray(whole[:nS, :nS] != 0, dtype=bool))
-    block = Entries(rows, columns, whole[rows, columns])
-    if field.is_exact:
-        return block, whole[:nS, nS], np.zeros(nS)
-    side = np.stack([whole[:nS, nS], np.zeros(nS), whole[:nS, nS + 1]])
-    return block, side, whole[:nS, nS + 2]
-
-
-def _raised(matrix: Array, n: int) -> Array:
-    """A power of a matrix of exact numbers, refused where they grow too long."""
-    power = None
-    while True:
-        if n % 2:
-            power = matrix if power is None else power @ matrix
-        if not (n := n // 2):
-            assert power is not None
-            return power
-        matrix = matrix @ matrix
-        bits = max((int(x.q).bit_length() for x in matrix.flat if hasattr(x, "q")), default=0)
-        if bits * len(matrix) ** 3 > _MOST_DIGITS:
-            raise TooLarge(
-                f"exact values of so many steps have numbers of more than {bits:,} binary digits: "
-                "take a smaller n, or exact=False, whose result has an error bound"
-            )
 
 
 def td_target(n: Any, lam: Any) -> TDTarget:
