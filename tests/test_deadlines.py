@@ -179,6 +179,22 @@ def test_searches_of_an_entangled_task_end_without_time():
         assert "stopped" in found.how
 
 
+def test_critical_points_give_up_within_the_return_itself(monkeypatch):
+    """The return as a quotient of polynomials took ten times the limit."""
+    looks = []
+
+    def clock() -> float:
+        looks.append(None)
+        return 0.0 if len(looks) < 5 else math.inf
+
+    monkeypatch.setattr("workbench.progress.time", SimpleNamespace(monotonic=clock))
+    found = critical_points(entangled(), max_seconds=60)
+    assert not found
+    assert found.undecided == found.faces == 27
+    assert "27 regions undecided" in repr(found)
+    assert len(looks) == 6  # and nothing around it asked to stop
+
+
 def test_frontier_divides_its_time_among_its_searches(monkeypatch):
     """It gave the whole of it to each."""
     from workbench.sufficiency import frontier as module

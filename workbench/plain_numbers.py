@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import WorkbenchError, WrongType
+from workbench.progress import time_left
 
 
 def whole_number(name: str, value: Any, least: int | None = 1) -> int:
@@ -44,10 +45,10 @@ LEAST_SECONDS = 0.01
 
 
 def deadline(max_seconds: Any) -> float:
-    """The reading of `time.monotonic` at which a search of so many seconds ends. None: never."""
-    if max_seconds is None:
-        return math.inf
-    return time.monotonic() + positive_number("max_seconds", max_seconds)
+    """The reading of `time.monotonic` at which a search of so many seconds ends. It ends sooner if
+    the time limit around it does. None: no limit of its own."""
+    seconds = math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
+    return time.monotonic() + min(seconds, time_left())
 
 
 def share_of(until: float, searches: int) -> float | None:

@@ -1,9 +1,13 @@
 """One display of progress: it appears once a computation has taken two seconds, and leaves nothing
-behind. And Ctrl-C for commands of several searches.
+behind. And the two ways to stop what is under way: Ctrl-C in commands of several searches, and a
+time limit.
 
 A search that is stopped by Ctrl-C returns what it has, so a command that runs several of them would
 go on with the next. The command notes the key (`note_ctrl_c`); whatever begins to wait after that
 is stopped as well.
+
+What takes no `max_seconds` can be given a time limit from outside (`ends_in`): whatever reports
+within it, and the loops in fractions, which ask `check_time`, raise `TimeOver` once it is reached.
 
 Where standard error is neither a terminal nor a notebook, a line appears every half minute. The
 display is drawn by the thread that reports: a thread of its own may use the global random generator
@@ -13,10 +17,12 @@ at any time, and the import of environments watches that generator.
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sized
+from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -72,6 +78,35 @@ def until_ctrl_c(found: Sized) -> Iterator[None]:
             raise
 
 
+_end: ContextVar[float] = ContextVar("_end", default=math.inf)
+
+
+class TimeOver(BaseException):
+    """The time limit is reached. What keeps its results at Ctrl-C does not catch it: half an answer
+    is none for the work that set the limit."""
+
+
+@contextlib.contextmanager
+def ends_in(seconds: float) -> Iterator[None]:
+    """Within it, work that takes longer than that is stopped by `TimeOver`."""
+    token = _end.set(min(time.monotonic() + seconds, _end.get()))
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def time_left() -> float:
+    """The seconds that the time limit around this call leaves, infinitely many without one."""
+    return _end.get() - time.monotonic()
+
+
+def check_time() -> None:
+    """Raise `TimeOver` if the time limit around this call is reached."""
+    if time.monotonic() > _end.get():
+        raise TimeOver
+
+
 class Waiting:
     """What a computation tells of itself while it works.
 
@@ -111,6 +146,7 @@ class Waiting:
 
     def report(self, share: float | None, text: str) -> None:
         """How much is done, as a share of one (None if nobody knows), and a few words."""
+        check_time()
         now = time.monotonic()
         if now < self._next or not self.wanted:
             return
@@ -160,6 +196,7 @@ class Waiting:
     def __enter__(self) -> Self:
         if _stopped.is_set():
             raise KeyboardInterrupt  # it was meant for the whole command
+        check_time()
         return self
 
     def __exit__(

@@ -2,8 +2,10 @@
 stopped, exact where it says so."""
 
 import json
+import math
 import time
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,14 +24,16 @@ from workbench import (
     shortcuts,
     uniform,
 )
+from workbench.certificates.loop import certify
 from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
 from workbench.improvement.batch import sequence_task
 from workbench.lab import search as searching
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task
-from workbench.lab.small_models import DeterministicPOMDPs, SparsePOMDPs
+from workbench.lab.small_models import Automata, DeterministicPOMDPs, SparsePOMDPs
 from workbench.lab.statements import Verdict, as_statement
 from workbench.lab.value_statements import promised_bits
+from workbench.progress import check_time
 
 HALF = Fraction(1, 2)
 TRAPS = SequenceTasks(2, 3, lowest=-1, highest=1)
@@ -300,12 +304,58 @@ def test_a_damaged_or_foreign_file_is_not_read(tmp_path):
         assert codes(small_search(store=tmp_path)) == codes(small_search())
 
 
-def test_a_time_limit_ends_it_between_two_tasks(tmp_path):
+def test_a_search_without_time_judges_nothing_but_the_first_piece_of_a_store(tmp_path):
     found = small_search(seconds=0.0, keep=None, tries=10**6)
     assert found.interrupted
-    assert found.judged == 1
-    kept = small_search(seconds=0.0, keep=None, tries=10**6, store=tmp_path)  # whole pieces
-    assert kept.judged == searching._PIECE // 8
+    assert found.judged == 0
+    for calls in (1, 2):
+        kept = small_search(seconds=0.0, keep=None, tries=10**6, store=tmp_path)  # whole pieces
+        assert kept.interrupted
+        assert kept.judged == calls * searching._PIECE // 8
+
+
+def test_a_time_limit_reaches_into_what_a_statement_computes(monkeypatch):
+    """Judging one automaton went on for minutes after the limit."""
+    looks = []
+
+    def clock() -> float:
+        looks.append(None)
+        return 0.0 if len(looks) < 200 else math.inf
+
+    def exact_loop(P):
+        certify(recall4(), "B1")
+        raise AssertionError("it was finished")
+
+    monkeypatch.setattr("workbench.progress.time", SimpleNamespace(monotonic=clock))
+    found = search(exact_loop, over=TRAPS, seconds=600, keep=None)
+    assert len(looks) < 210
+    assert found.interrupted
+    assert found.judged == found.looked_at == len(found) == 0
+
+
+def test_a_space_of_one_piece_that_is_cut_off_is_not_searched():
+    """It said nothing of the interruption, as if there were no find."""
+
+    def late(P):
+        time.sleep(0.1)
+        check_time()
+        return False
+
+    found = search(late, over=SequenceTasks(2, 2, 0, 2), seconds=0.2)
+    assert found.interrupted
+    assert "Interrupted" in repr(found)
+
+
+def test_a_task_on_which_a_statement_has_no_answer_is_undecided():
+    """One such task ended the search with an error."""
+    endless = Automata(
+        states=3, observations=2, actions=2, gamma=Fraction(9, 10), noise=2, ends=False
+    )
+    for name in ("td-greedy-leaves-optimum", "oracle-chatters"):
+        for exact in (False, True):
+            found = search(name, over=endless, method="random", tries=32, exact=exact, keep=None)
+            assert found.judged == 32
+            assert found.undecided > 0 or not exact
 
 
 @pytest.mark.parametrize("executor", [None, "threads"])

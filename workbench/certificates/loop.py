@@ -49,7 +49,7 @@ from workbench.optima.best_history import best_history
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, optimal
-from workbench.progress import Waiting
+from workbench.progress import Waiting, check_time
 from workbench.results.json import encode, model_json, policy_json
 
 Actions = NDArray[np.int64]
@@ -251,6 +251,7 @@ def is_positive(p: Any, strict: bool, low: Any = 0) -> bool:
     >>> is_positive(p, strict=False), is_positive(p, strict=True), is_positive(-p, strict=False)
     (True, False, False)
     """
+    check_time()
     if p.degree() < 0:
         return not strict
     while p[0] == 0:
@@ -268,6 +269,7 @@ def _roots_between(p: Any, low: Any) -> int:
     end."""
     chain = [p, p.derivative()]
     while chain[-1].degree() > 0:
+        check_time()  # coefficients may have thousands of digits
         rest = -(chain[-2] % chain[-1])
         if rest.degree() < 0:
             break

@@ -30,6 +30,7 @@ from workbench.core.numbers import Number, Numbers, is_symbolic, number, to_floa
 from workbench.core.quotient import RationalFunction
 from workbench.core.rows import add_groups
 from workbench.core.walk_kernels import strong_components
+from workbench.progress import check_time
 
 MOST_STATES_IN_A_BLOCK = 2_500
 """Exact systems larger than this in one strongly connected component are refused: the work grows
@@ -120,6 +121,7 @@ class Field:
         indptr, indices = P.indptr.tolist(), P.indices.tolist()
         x: list[Any] = list(b)
         for block in members:  # successors first
+            check_time()
             inside = {state: i for i, state in enumerate(block)}
             right, matrix = [], [[self.one(0)] * len(block) for _ in block]
             for i, state in enumerate(block):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.progress import check_time
+
 
 def _lifted(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Extend an operation on functions to numbers. With arrays, numpy goes through the array."""
@@ -33,6 +35,7 @@ class RationalFunction:
 
     @classmethod
     def reduced(cls, num: Any, den: Any) -> RationalFunction:
+        check_time()  # the common factor of large polynomials takes seconds
         if num == 0:
             return cls(num, den * 0 + 1)
         if not den.is_constant():

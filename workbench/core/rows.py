@@ -68,6 +68,8 @@ def add_rows(
     """The sum over each row, `zero` where it is empty. The entries are floats or exact numbers."""
     filled = row_ptr[1:] > row_ptr[:-1]
     total: NDArray[Any] = np.zeros(len(filled)) if zero is None else zero.copy()
+    if values.dtype == object:
+        return _add_one_by_one(own_rows(row_ptr), values, total)
     if filled.any():
         total[filled] = np.add.reduceat(values, row_ptr[:-1][filled])  # they lie back to back
     return total
@@ -76,11 +78,21 @@ def add_rows(
 def add_groups(keys: NDArray[Any], values: NDArray[Any], zero: NDArray[Any]) -> NDArray[Any]:
     """Add to `zero`, at each key, the values (or rows of values) with that key. They are floats or
     exact numbers."""
+    total = zero.copy()
+    if values.dtype == object:
+        return _add_one_by_one(keys, values, total)
     order = np.argsort(keys, kind="stable")
     found, starts = np.unique(keys[order], return_index=True)
-    total = zero.copy()
     if len(found):
         total[found] = np.add.reduceat(values[order], starts, axis=0)
+    return total
+
+
+def _add_one_by_one(keys: NDArray[Any], values: NDArray[Any], total: NDArray[Any]) -> NDArray[Any]:
+    """Add exact numbers. numpy's `reduceat` goes on after an exception of one of them, Ctrl-C say,
+    and then fails with another."""
+    for key, value in zip(keys.tolist(), values, strict=True):
+        total[key] = total[key] + value
     return total
 
 

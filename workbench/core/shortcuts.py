@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.errors import WorkbenchError, WrongType
+from workbench.core.errors import NotWeighted, WorkbenchError, WrongType
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -144,7 +144,7 @@ def shortcuts(
     true, td = (td_values(P, pi, lam=lam, exact=exact, weights=weights) for lam in (1, 0))
     rows = np.flatnonzero(true.reached.raw)
     if len(rows) and not any(is_defined(true.v[P.O[i]]) for i in rows.tolist()):
-        raise WorkbenchError(
+        raise NotWeighted(
             f"P(s|o) by {weights} is not defined where the policy gets in {P.name}, since it never "
             "ends: weigh by discounted or stationary visits"
         )

@@ -31,9 +31,9 @@ from workbench.executors.executor import make_executor
 from workbench.lab.find import Find, SearchResult
 from workbench.lab.journal import Journal, version_of
 from workbench.lab.spaces import Code, Codes, TaskSpace
-from workbench.lab.statements import Statement, Verdict, as_statement
+from workbench.lab.statements import UNJUDGED, Statement, Verdict, as_statement
 from workbench.plain_numbers import whole_number
-from workbench.progress import Waiting
+from workbench.progress import TimeOver, Waiting, check_time, ends_in
 
 METHODS = ("auto", "exhaustive", "random", "climb")
 
@@ -80,13 +80,15 @@ class Piece:
     undecided: int = 0
     seeming: int = 0
     hits: list[tuple[Code, Verdict]] = field(default_factory=list)
+    is_cut: bool = False
+    """Whether the time was over before all of it was judged."""
 
 
 # ---------------------------------------------------------------------- one piece
 
 
 def judge_piece(job: Job, number: int, until: float = math.inf) -> Piece:
-    """The piece with a number, or what is judged of it at a time."""
+    """The piece with a number, or what is judged of it before a time."""
     if job.method == "exhaustive":
         return _range(job, number, until)
     rng = np.random.default_rng([job.seed, number])
@@ -113,7 +115,8 @@ def _climb(job: Job, rng: np.random.Generator, until: float) -> Piece:
     """Uphill from one random task, to the best of some neighbours, until a find or the top."""
     piece = Piece()
     here = job.space.sample(rng)
-    (height,) = _judge(job, np.array([here]), piece, until)
+    heights = _judge(job, np.array([here]), piece, until)
+    height = heights[0] if len(heights) else np.nan
     for _ in range(_MOVES):
         if piece.hits or time.monotonic() > until:
             break
@@ -121,6 +124,8 @@ def _climb(job: Job, rng: np.random.Generator, until: float) -> Piece:
         if not len(around):
             break
         heights = _judge(job, around, piece, until)
+        if not len(heights):
+            break
         known = np.where(np.isnan(heights), -np.inf, heights)
         top = int(np.argmax(known))
         if not known[top] > (-np.inf if np.isnan(height) else height):
@@ -130,21 +135,26 @@ def _climb(job: Job, rng: np.random.Generator, until: float) -> Piece:
 
 
 def _judge(job: Job, codes: Codes, piece: Piece, until: float) -> Any:
-    """Judge some tasks, quickly and then exactly. Returns the scores of those judged in time, at
-    least one."""
+    """Judge some tasks, quickly and then exactly. Returns the scores of those judged in time."""
     found = np.empty(0)
     many = len(codes) if until == math.inf else 1
-    while len(found) < len(codes) and (not len(found) or time.monotonic() < until):
+    while len(found) < len(codes):
         began = time.monotonic()
         some = codes[len(found) : len(found) + many]
-        scores = np.full(len(some), 1.0) if job.exact else job.statement.scores(job.space, some)
         judged = 0
-        for code, score in zip(some.tolist(), scores.tolist(), strict=True):
-            if score > 0 and len(found) + judged and time.monotonic() > until:
-                break  # an exact judgement may take long
-            _note(job, tuple(code), score, piece)
-            judged += 1
-        found = np.append(found, scores[:judged])
+        try:
+            with ends_in(until - time.monotonic()):
+                check_time()
+                exact = job.exact
+                scores = np.full(len(some), 1.0) if exact else job.statement.scores(job.space, some)
+                check_time()  # scores that came too late may be of searches that were cut short
+                for code, score in zip(some.tolist(), scores.tolist(), strict=True):
+                    _note(job, tuple(code), score, piece)
+                    judged += 1
+        except TimeOver:
+            piece.is_cut = True
+            return np.append(found, scores[:judged]) if judged else found
+        found = np.append(found, scores)
         if time.monotonic() - began < _A_MOMENT:
             many *= 2
     return found
@@ -152,18 +162,21 @@ def _judge(job: Job, codes: Codes, piece: Piece, until: float) -> Any:
 
 def _note(job: Job, code: Code, score: float, piece: Piece) -> None:
     """Count a task, and judge it exactly if its score promises a find."""
-    piece.judged += 1
-    piece.undecided += math.isnan(score)
-    if not score > 0:
-        return
-    if job.keep is not None and len(piece.hits) >= job.keep:
+    if score > 0 and (job.keep is None or len(piece.hits) < job.keep):
+        try:
+            verdict = job.statement.exactly(job.space.task(code))
+        except UNJUDGED as error:
+            verdict = Verdict(None, {"undecided": str(error)})
+        check_time()
+        if verdict.holds:
+            piece.hits.append((code, verdict))
+        elif verdict.holds is None:
+            piece.undecided += 1
+    elif score > 0:
         piece.seeming += 1
-        return
-    verdict = job.statement.exactly(job.space.task(code))
-    if verdict.holds:
-        piece.hits.append((code, verdict))
-    elif verdict.holds is None:
-        piece.undecided += 1
+    else:
+        piece.undecided += math.isnan(score)
+    piece.judged += 1
 
 
 # ---------------------------------------------------------------------- all of it
@@ -196,8 +209,9 @@ def search(
         climb.
     seed : of random and climb; the same seed gives the same finds.
     tries : the most tasks to judge; without it all for exhaustive, and 10,000 for the others.
-    seconds : stop after so long, and after the task under way; a search with a store or on Dask
-        stops after the piece under way. The first search of a kind also compiles its kernels.
+    seconds : stop after so long; the task under way is dropped. The first search of a kind also
+        compiles its kernels. A search with a store finishes at least one piece, so that it gets on
+        when it is continued; with an executor and a store, or on Dask, it finishes those under way.
     workers, executor, scheduler : where the work is done, as for `make_executor`; a scheduler alone
         means Dask. Without any, here, where statements that are judged in compiled batches use all
         cores.
@@ -240,14 +254,16 @@ def search(
     try:
         with Waiting(f"{one.name} over {over.name}") as waiting, where as running:
             pieces = _in_order(job, state.next, running, end if here else math.inf)
+            if store is not None and running is None:
+                pieces = _whole(job, state.next, end)
             for piece in () if state.is_enough(tries) else pieces:
                 state.take(piece)
                 waiting.report(state.share(tries), state.told())
                 if state.is_enough(tries):
                     break
-                if time.monotonic() >= end:
-                    state.interrupted = not state.is_over()
-                    break
+                if piece.is_cut or time.monotonic() >= end:
+                    break  # pieces after one that is cut are not next to those before it
+            state.interrupted = not state.is_over() and not state.is_enough(tries)
     except KeyboardInterrupt:
         state.interrupted = True
     finally:
@@ -308,6 +324,15 @@ def _in_order(job: Job, first: int, running: Any, until: float) -> Iterator[Piec
             due += 1
 
 
+def _whole(job: Job, first: int, until: float) -> Iterator[Piece]:
+    """The pieces that are judged whole before a time, and the first one in any case."""
+    for number in _count(first, job.pieces):
+        piece = judge_piece(job, number, until if number > first else math.inf)
+        if piece.is_cut:
+            return
+        yield piece
+
+
 def _count(first: int, last: int | None) -> Iterator[int]:
     number = first
     while last is None or number < last:
@@ -333,7 +358,7 @@ class _State:
         for key in ("judged", "looked_at", "undecided", "seeming"):
             setattr(total, key, getattr(total, key) + getattr(piece, key))
         total.hits += piece.hits
-        self.next += 1
+        self.next += not piece.is_cut
         self.write()
 
     def write(self, always: bool = False) -> None:

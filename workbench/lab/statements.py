@@ -38,12 +38,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.augment import augment
-from workbench.core.errors import UnknownLabel, WorkbenchError, WrongType
+from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError, WrongType
+from workbench.core.oracle_loop import UNANSWERED
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.lab.spaces import Codes, TaskSpace
 from workbench.memories import attach, parse_memory
 from workbench.text import did_you_mean, shorten
+
+UNJUDGED = (*UNANSWERED, TooLarge)
+"""What a statement may raise on a task: the search counts it as undecided and goes on."""
 
 RELABELLINGS = ("states", "observations", "actions")
 
@@ -122,7 +126,13 @@ class Statement(ABC):
 
     def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
         """The scores of several tasks of a space."""
-        return np.array([self.score(space.task(tuple(code))) for code in codes.tolist()])
+        return np.array([self._or_nan(space.task(tuple(code))) for code in codes.tolist()])
+
+    def _or_nan(self, P: POMDP) -> float:
+        try:
+            return self.score(P)
+        except UNJUDGED:
+            return np.nan
 
     def is_batched(self, space: TaskSpace) -> bool:
         """Whether `scores` judges thousands of tasks at once."""

@@ -47,6 +47,7 @@ from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, Mask, from_states
 from workbench.plain_numbers import deadline, whole_number
+from workbench.progress import TimeOver, check_time, ends_in
 from workbench.research.enclosures import (
     PRECISION,
     BallPolynomial,
@@ -114,7 +115,8 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
     flat : faces on which the return does not change along some direction; points there are not
         isolated and not listed.
     faces, boxes : faces looked at, boxes bounded.
-    degrees : `degrees[o]`, the degree of J in the row of o; most : `most[o]`, how many states show
+    degrees : `degrees[o]`, the degree of J in the row of o, empty if the time did not suffice to
+        compute J; most : `most[o]`, how many states show
         o, which bounds it.
     bezout : the product of the degrees of the equations, added up over the faces: no more isolated
         points than that.
@@ -280,12 +282,12 @@ def critical_points(
         )
     _require_ending(P, M, options)
     with flint.ctx.workprec(PRECISION):
-        surface = ReturnSurface(P, options)
+        surface = _surface(P, options, until)
         found: list[CriticalPoint] = []
         undecided = boxes = bezout = flat = 0
         # vertices cost nothing, so that time that runs out leaves the largest faces undecided
         for face in sorted(faces, key=lambda face: face.dimension):
-            if time.monotonic() > until:
+            if surface is None or time.monotonic() > until:
                 undecided += 1
                 continue
             try:
@@ -309,10 +311,20 @@ def critical_points(
         flat=flat,
         faces=len(faces),
         boxes=boxes,
-        degrees=surface.degrees,
+        degrees=() if surface is None else surface.degrees,
         most=tuple(int(x) for x in shown),
         bezout=bezout,
     )
+
+
+def _surface(P: POMDP, options: list[tuple[int, ...]], until: float) -> ReturnSurface | None:
+    """The return as a quotient of polynomials. None if the time is over before it is computed."""
+    try:
+        with ends_in(until - time.monotonic()):
+            return ReturnSurface(P, options)
+    except TimeOver:
+        check_time()  # a limit around this search
+        return None
 
 
 # ---------------------------------------------------------------------- the faces
