@@ -26,16 +26,7 @@ from workbench.output import read_whole, write_whole
 
 
 def from_umb(path: str | Path, reward: str | None = None, gamma: Number = 1) -> POMDP:
-    """Read a POMDP, an MDP or a Markov chain from a UMB file.
-
-    Parameters
-    ----------
-    path : of the file.
-    reward : the reward model, if there are several.
-    gamma : the discount factor, which the format does not hold.
-
-    The states keep their labels, which `with_goal` takes. An action that a state does not offer is
-    not allowed at its observation (`POMDP.allowed`).
+    """Read a POMDP, an MDP or a Markov chain from a UMB file. Arguments as for `load_drn`.
 
     >>> import tempfile
     >>> from pomdps import short_corridor

@@ -129,12 +129,12 @@ def from_gymnasium(
                     "max_seconds it goes on; with starts=[0] it explores what seed 0 begins with"
                 )
 
-        def found_by(walk: type[_Walk], source: Any, how: str) -> POMDP:
+        def found_by(walk: type[_Reading | _Exploration], source: Any, how: str) -> POMDP:
             found = walk(source, list(offered.values()), max_states, tell, mask)
             found.begin(given)
             found.walk()
             note = how
-            tour = isinstance(source, Law) and source.is_claim
+            tour = getattr(source, "is_claim", False)
             if rollouts:
                 played = found.played(without_limits(env), given)
                 compared = compare_with_rollouts(
@@ -156,14 +156,18 @@ def from_gymnasium(
     return P if step_limit is None else with_step_limit(P, step_limit, subject.pay_at(step_limit))
 
 
+def make_env(env_id: str, **settings: Any) -> Any:
+    """An environment by its id, of Gymnasium or of a package that is known here."""
+    for beginnings, package in ((("MiniGrid-", "BabyAI-"), "minigrid"), ("popgym-", "popgym")):
+        if env_id.startswith(beginnings):
+            need(package)  # importing it registers its ids
+    return need("gymnasium").make(env_id, disable_env_checker=True, **settings)
+
+
 def _made(env: Any) -> Any:
     gymnasium = need("gymnasium")
     if isinstance(env, str):
-        if env.startswith(("MiniGrid-", "BabyAI-")):
-            need("minigrid")  # importing it registers its ids
-        if env.startswith("popgym-"):
-            need("popgym")  # likewise
-        return gymnasium.make(env, disable_env_checker=True)
+        return make_env(env)
     if not isinstance(env, gymnasium.Env):
         raise WrongType(f"from_gymnasium needs a gymnasium.Env or the id of one, not {env!r}")
     return env
@@ -260,18 +264,6 @@ class _Walk:
         self.mu: dict[int, Fraction] = {}
         self.rows: dict[tuple[int, int], dict[tuple[int, Number], Fraction]] = {}
         self.waiting: deque[tuple[int, Any]] = deque()
-
-    def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
-        """Find the starts."""
-        raise NotImplementedError
-
-    def walk(self) -> None:
-        """Find all that can be reached from them."""
-        raise NotImplementedError
-
-    def played(self, env: Any, starts: list[tuple[dict[str, Any], Fraction]]) -> Played:
-        """The environment itself, for comparison with what was found."""
-        raise NotImplementedError
 
     def _enter(self, node: Node, see: Callable[[], Hashable], there: Any) -> int:
         """The index of a node. A new one is noted, and waits to be expanded unless it is an end."""

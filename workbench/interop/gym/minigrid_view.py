@@ -26,42 +26,17 @@ from workbench.core.numbers import Number
 from workbench.core.space import Label
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, Draws, read_number
-from workbench.interop.gym.subject import Observer, Parts, StateReader, Subject, canonical, layers
+from workbench.interop.gym.subject import Parts, Subject, canonical, layers
 
 DIRECTIONS = ("right", "down", "left", "up")
 
-_BASE = frozenset(
-    (
-        "mission",
-        "actions",
-        "action_space",
-        "observation_space",
-        "agent_view_size",
-        "reward_range",
-        "screen_size",
-        "render_size",
-        "window",
-        "clock",
-        "width",
-        "height",
-        "max_steps",
-        "see_through_walls",
-        "agent_pos",
-        "agent_dir",
-        "grid",
-        "carrying",
-        "render_mode",
-        "highlight",
-        "tile_size",
-        "agent_pov",
-        "step_count",
-        "spec",
-        "_np_random",
-        "_np_random_seed",
-        "np_random",
-        "metadata",
-    )
-)
+_BASE = frozenset({
+    "mission", "actions", "action_space", "observation_space", "agent_view_size", "reward_range",
+    "screen_size", "render_size", "window", "clock", "width", "height", "max_steps",
+    "see_through_walls", "agent_pos", "agent_dir", "grid", "carrying", "render_mode", "highlight",
+    "tile_size", "agent_pov", "step_count", "spec", "_np_random", "_np_random_seed", "np_random",
+    "metadata",
+})  # fmt: skip
 """The attributes of the package's base class; those of a task beyond them belong to the state."""
 
 _FOREVER = 10**12
@@ -133,14 +108,7 @@ def _shallow(value: Any) -> Any:
 class MiniGridSubject(Subject):
     """A MiniGrid environment that is being explored."""
 
-    def __init__(
-        self,
-        env: Any,
-        state: StateReader,
-        observe: Observer,
-        reward: Callable[[Any, Any], Number] | None,
-    ):
-        super().__init__(env, state, observe, reward)
+    def prepare(self, env: Any) -> None:
         gymnasium = need("gymnasium")
         plain = (gymnasium.ObservationWrapper, gymnasium.ActionWrapper, gymnasium.RewardWrapper)
         for layer in layers(env)[:-1]:
@@ -152,12 +120,12 @@ class MiniGridSubject(Subject):
         self.keeps_time = False
         self._object = need("minigrid.core.world_object").WorldObj
         self.wrapped = env is not env.unwrapped
-        if self.wrapped and isinstance(observe, MiniGridView):
+        if self.wrapped and isinstance(self._observe, MiniGridView):
             raise CannotEnumerate(
                 "MiniGridView reads the observations of the package: take the wrappers off"
             )
         self.sees_by_state = not self.wrapped and (
-            observe is None or isinstance(observe, MiniGridView)
+            self._observe is None or isinstance(self._observe, MiniGridView)
         )
         bare = env.unwrapped
         bare.max_steps = _FOREVER

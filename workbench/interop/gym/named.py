@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.pomdp import POMDP
 from workbench.extras import need
-from workbench.interop.gym.import_env import from_gymnasium
+from workbench.interop.gym.import_env import from_gymnasium, make_env
 from workbench.plain_numbers import LEAST_SECONDS
 from workbench.text import counted
 
@@ -34,24 +34,20 @@ def explore_id(name: str, **limits: Any) -> POMDP:
     if "=" not in text and text:
         raise WorkbenchError(f"after the question mark of {name} come settings: seed=0&size=5")
     seed, ranks = settings.pop("seed", None), settings.pop("ranks", None)
-    gymnasium = need("gymnasium")
     around: Any = nullcontext()
     if env_id.startswith("workbench/"):
         from workbench.interop.gym import register_all
 
         register_all()
-    elif env_id.startswith(("MiniGrid-", "BabyAI-")):
-        need("minigrid")  # importing it registers its ids
     elif env_id.startswith("popgym-"):
         from workbench.interop.gym.popgym_deck import small_deck
 
-        need("popgym")  # likewise
         around = small_deck(ranks)
     if ranks is not None and not env_id.startswith("popgym-"):
         raise WorkbenchError(f"ranks is a setting of POPGym's card games, not of {env_id}")
     with around:
         try:
-            env = gymnasium.make(env_id, disable_env_checker=True, **settings)
+            env = make_env(env_id, **settings)
         except Exception as error:  # foreign code: a setting that does not suit raises anything
             raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from error
         starts = None if seed is None else [seed]

@@ -11,7 +11,7 @@ A deck of 52 cards makes millions of states. `small_deck` has fewer ranks.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.numbers import Number
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, Draws
-from workbench.interop.gym.subject import Observer, Parts, StateReader, Subject, canonical
+from workbench.interop.gym.subject import Parts, Subject, canonical
 
 _COUNTERS = ("curr_step", "num_steps", "timestep")
 """What the package's games call the count of steps that only ends episodes."""
@@ -62,14 +61,7 @@ def small_deck(ranks: int | None) -> Iterator[None]:
 class PopgymSubject(Subject):
     """A POPGym environment that is being explored."""
 
-    def __init__(
-        self,
-        env: Any,
-        state: StateReader,
-        observe: Observer,
-        reward: Callable[[Any, Any], Number] | None,
-    ):
-        super().__init__(env, state, observe, reward)
+    def prepare(self, env: Any) -> None:
         self.keeps_time = False
         bare = env.unwrapped
         deck = need("popgym.core.deck").Deck

@@ -38,51 +38,20 @@ class Parts(tuple[tuple[str, Hashable], ...]):
     __slots__ = ()
 
 
-_NO_STATE = frozenset(
-    (
-        "env",
-        "np_random",
-        "_np_random",
-        "_np_random_seed",
-        "spec",
-        "_cached_spec",
-        "metadata",
-        "_metadata",
-        "render_mode",
-        "action_space",
-        "_action_space",
-        "observation_space",
-        "_observation_space",
-        "window",
-        "clock",
-        "screen",
-        "surface",
-        "isopen",
-    )
-)
+_NO_STATE = frozenset({
+    "env", "np_random", "_np_random", "_np_random_seed", "spec", "_cached_spec", "metadata",
+    "_metadata", "render_mode", "action_space", "_action_space", "observation_space",
+    "_observation_space", "window", "clock", "screen", "surface", "isopen",
+})  # fmt: skip
 """Attributes that belong to Gymnasium or to drawing."""
 
 _GENERATOR = "random generator"
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random, Draws)
 
-_NO_HOLDERS = (
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    np.ndarray,
-    np.generic,
-    enum.Enum,
-    type,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.ModuleType,
-    types.MethodType,
-    POMDP,
-)
+_PLAIN_VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic, enum.Enum, POMDP)
+_CODE = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.MethodType)
+_NO_HOLDERS = (*_PLAIN_VALUES, *_CODE)
 """What is not searched for random generators."""
 
 StateReader = Callable[[Any], Hashable] | Sequence[str] | None
@@ -225,6 +194,10 @@ class Subject:
         self.env = env
         self._state, self._observe, self._reward = state, observe, reward
         self.keeps_time = state is None
+        self.prepare(env)
+
+    def prepare(self, env: Any) -> None:
+        """What a kind of environment needs before it is explored."""
 
     def copy(self, env: Any) -> Any:
         """An independent copy. Spaces and specifications are shared."""

@@ -29,34 +29,6 @@ ToyOutcome = tuple[bool, ToyState, Number]
 """Whether the episode is over, the next state, and the reward."""
 
 
-class Law:
-    """The law of an environment: where it starts, what an action does, what is seen.
-
-    is_claim : whether it is a table that the environment brings along, of which every row is to be
-        tried before it is believed.
-    bare : the environment, where it brings a table along.
-    """
-
-    is_claim = False
-    bare: Any = None
-
-    def starts(self) -> dict[ToyState, Fraction]:
-        """The probability of each start."""
-        raise NotImplementedError
-
-    def outcomes(self, state: ToyState, action: Any) -> dict[ToyOutcome, Fraction]:
-        """The probability of each outcome of an action."""
-        raise NotImplementedError
-
-    def see(self, state: ToyState) -> Hashable:
-        """What is observed in a state."""
-        raise NotImplementedError
-
-    def state_of(self, env: Any, over: bool) -> ToyState:
-        """The state that the environment is in. After the end it is the name of that end."""
-        raise NotImplementedError
-
-
 def law_of(env: Any) -> Law | None:
     """The law of an environment that is known to have one, if it is not wrapped."""
     bare = env.unwrapped
@@ -78,8 +50,10 @@ def _is_listed(bare: Any) -> bool:
     return all(sum(read_number(x) for x, *_ in row) == 1 for row in rows)
 
 
-class _Listed(Law):
+class _Listed:
     """The dynamics in `env.P` and `env.initial_state_distrib`. States are seen."""
+
+    # every row of such a table is to be tried before it is believed
 
     is_claim = True
 
@@ -104,21 +78,24 @@ class _Listed(Law):
         return state
 
     def state_of(self, env: Any, over: bool) -> ToyState:
+        """The state that the environment is in. After the end it is the name of that end."""
         return int(env.unwrapped.s)
 
 
 _PLAYING, _PLAYED = "playing", "played"
 
 
-class _Blackjack(Law):
+class _Blackjack:
     """The law of Blackjack-v1, written with the rules of its own module.
 
     A state is ("playing", player, dealer's two cards), where the player is (sum, usable ace,
     natural), or ("played", player, dealer's shown card, dealer's score) after the player stuck.
     """
 
+    is_claim = False
+
     def __init__(self, bare: Any):
-        self.rules = need("gymnasium.envs.toy_text.blackjack")
+        self.bare, self.rules = bare, need("gymnasium.envs.toy_text.blackjack")
         self.sab, self.natural = bool(bare.sab), bool(bare.natural)
         deck = self.rules.deck
         self.cards = {card: Fraction(deck.count(card), len(deck)) for card in dict.fromkeys(deck)}
@@ -189,3 +166,7 @@ class _Blackjack(Law):
         if over and player[0] <= 21:
             return _PLAYED, player, dealer[0], self.rules.score(bare.dealer)
         return _PLAYING, player, dealer
+
+
+Law = _Listed | _Blackjack
+"""Where an environment starts, what an action does, what is seen."""
