@@ -60,7 +60,6 @@ def test_a_file_that_cannot_be_written_is_refused_first(words, tmp_path, capsys,
         "reproduce fig2 --out FILE",
         "learn recall4 --learner ppo --save FILE",
         "search oracle-stuck --folder FILE",
-        "search oracle-stuck --store FILE --no-save",
         "sweep SPEC -o FILE",
     ],
 )

@@ -14,8 +14,6 @@ from test_gallery import finds
 from workbench.core.errors import WorkbenchError
 from workbench.lab.gallery import Damaged, _digest, check_entry, read_find
 from workbench.lab.gallery_page import gallery_page
-from workbench.lab.search import search
-from workbench.lab.sequences import SequenceTasks
 from workbench.results.json import Unreadable, decode, model_from_json, model_json, parse_json
 from workbench.sweeps.spec import SpecError, parse_spec
 
@@ -136,22 +134,3 @@ def test_numbers_that_would_take_for_ever_are_refused():
 def test_a_deeply_nested_sweep_is_refused():
     with pytest.raises(SpecError):
         parse_spec("x = " + "[" * 100_000, str)
-
-
-def test_a_damaged_journal_is_not_read_and_the_search_begins_anew(tmp_path):
-    def run() -> tuple[int, list]:
-        found = search("oracle-stuck", SequenceTasks(2, 2, -1, 1), store=tmp_path, keep=2)
-        return found.judged, [model_json(find.task) for find in found]
-
-    expected = run()
-    (path,) = tmp_path.glob("search-*.json")
-    good = json.loads(path.read_bytes())
-    rng = random.Random(3)
-    for _ in range(5):
-        path.write_text(json.dumps(spoiled(good, rng)))
-        assert run() == expected
-    path.write_text(json.dumps({**good, "judged": good["judged"] + 1}))
-    assert run() == expected
-    for text in ("[" * 100_000, "{}", "null"):
-        path.write_text(text)
-        assert run() == expected

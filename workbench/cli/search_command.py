@@ -81,9 +81,6 @@ def search_command(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Workers of the executor.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    store: Annotated[
-        str | None, typer.Option(help="Folder in which the search can be continued.")
-    ] = None,
     folder: Annotated[
         str | None,
         typer.Option(
@@ -144,7 +141,6 @@ def search_command(
         workers=workers,
         executor=executor,
         scheduler=scheduler,
-        store=store,
         keep=keep or None,
         exact=exact,
     )

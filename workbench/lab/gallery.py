@@ -27,11 +27,16 @@ from workbench.checker.spoiled import Spoiled
 from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.core.pomdp import POMDP
 from workbench.lab.find import Find
-from workbench.lab.journal import verdict_from_json, verdict_json
 from workbench.lab.shrink import size
 from workbench.lab.statements import Statement, Verdict, as_statement
 from workbench.output import StorageError, check_folder, write_whole
-from workbench.results.json import model_from_json, model_json, parse_json, read_rational
+from workbench.results.json import (
+    Unreadable,
+    model_from_json,
+    model_json,
+    parse_json,
+    read_rational,
+)
 
 VARIABLE = "WORKBENCH_GALLERY"
 
@@ -89,9 +94,7 @@ class Gallery:
         if not self.folder.is_dir():
             return []
         return sorted(
-            path.stem
-            for path in self.folder.glob("*.json")
-            if not path.name.startswith(("search-", "."))
+            path.stem for path in self.folder.glob("*.json") if not path.name.startswith(".")
         )
 
     def get(self, name: str) -> GalleryEntry:
@@ -135,6 +138,25 @@ def find_json(find: Find) -> dict[str, Any]:
         "provenance": find.provenance,
         "shrunk_from": None if find.larger is None else model_json(find.larger.task),
     }
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON."""
+    return {
+        "holds": verdict.holds,
+        "facts": dict(verdict.facts),
+        "certificates": list(verdict.certificates),
+    }
+
+
+def verdict_from_json(data: dict[str, Any]) -> Verdict:
+    """The verdict that `verdict_json` wrote. Anything else raises `Unreadable`."""
+    holds, facts, certificates = data["holds"], data["facts"], data["certificates"]
+    if not (holds is None or isinstance(holds, bool)) or not isinstance(facts, dict):
+        raise Unreadable("no verdict")
+    if not isinstance(certificates, list) or not all(isinstance(x, dict) for x in certificates):
+        raise Unreadable("no certificates")
+    return Verdict(holds, facts, tuple(certificates))
 
 
 def read_find(path: str | Path) -> GalleryEntry:

@@ -7,9 +7,7 @@
 The work is cut into pieces that do not depend on one another: a range of codes, or draws from a
 generator of their own, made from the seed and the number of the piece. Their results are taken in
 the order of the pieces, so that what is found depends neither on the number of workers nor on which
-of them is faster. A search with a `store` writes down after each piece how far it is, under a key
-of everything that its answer depends on, and goes on from there when it is called again. Ctrl-C
-ends it with what it has.
+of them is faster. Ctrl-C ends it with what it has.
 """
 
 from __future__ import annotations
@@ -21,7 +19,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -29,11 +28,11 @@ import numpy as np
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.executors.executor import make_executor
 from workbench.lab.find import Find, SearchResult
-from workbench.lab.journal import Journal, version_of
 from workbench.lab.spaces import Code, Codes, TaskSpace
 from workbench.lab.statements import UNJUDGED, Statement, Verdict, as_statement
 from workbench.plain_numbers import whole_number
 from workbench.progress import TimeOver, Waiting, check_time, ends_in
+from workbench.sweeps.cell import source_digest
 
 METHODS = ("auto", "exhaustive", "random", "climb")
 
@@ -47,6 +46,12 @@ TRIES = 10_000
 
 _PIECE, _BATCHED_PIECE = 256, 16_384
 _MOVES, _NEIGHBOURS = 60, 48
+
+_JUDGING = (
+    *("core", "agents", "evaluation", "improvement", "optima", "sufficiency", "equilibrium"),
+    *("research", "certificates", "lab"),
+)
+"""The rooms on which a verdict depends."""
 
 _A_MOMENT = 0.05
 """Tasks that take less, in seconds, are judged in larger lots before the clock is asked again."""
@@ -192,7 +197,6 @@ def search(
     workers: int | None = None,
     executor: str | None = None,
     scheduler: str | None = None,
-    store: str | Path | None = None,
     keep: int | None = 10,
     exact: bool = False,
     merge: Collection[str] | None = None,
@@ -210,12 +214,10 @@ def search(
     seed : of random and climb; the same seed gives the same finds.
     tries : the most tasks to judge; without it all for exhaustive, and 10,000 for the others.
     seconds : stop after so long; the task under way is dropped. The first search of a kind also
-        compiles its kernels. A search with a store finishes at least one piece, so that it gets on
-        when it is continued; with an executor and a store, or on Dask, it finishes those under way.
+        compiles its kernels. On Dask it finishes the pieces under way.
     workers, executor, scheduler : where the work is done, as for `make_executor`; a scheduler alone
         means Dask. Without any, here, where statements that are judged in compiled batches use all
         cores.
-    store : a folder in which the search writes down how far it is, and from which it goes on.
     keep : stop after so many finds; None goes on to the end.
     exact : judge every task in rationals, so that an exhaustive search without a find is a proof.
     merge : symmetries to merge, if not all that leave the statement's answer alone for certain.
@@ -244,19 +246,15 @@ def search(
         tries = TRIES
     if executor in ("local", "dask"):
         _check_travels(job)
-    state = _State(job, Journal(store, job) if store is not None else None)
+    state = _State(job)
     end = math.inf if seconds is None else time.monotonic() + float(seconds)
-    # what is continued one day consists of whole pieces, and other machines have other clocks
-    here = store is None and executor != "dask" and scheduler is None
+    here = executor != "dask" and scheduler is None  # other machines have other clocks
     if executor is None and scheduler is not None:
         executor = "dask"
     where = make_executor(executor, workers, scheduler) if executor is not None else nullcontext()
     try:
         with Waiting(f"{one.name} over {over.name}") as waiting, where as running:
-            pieces = _in_order(job, state.next, running, end if here else math.inf)
-            if store is not None and running is None:
-                pieces = _whole(job, state.next, end)
-            for piece in () if state.is_enough(tries) else pieces:
+            for piece in _in_order(job, running, end if here else math.inf):
                 state.take(piece)
                 waiting.report(state.share(tries), state.told())
                 if state.is_enough(tries):
@@ -266,8 +264,6 @@ def search(
             state.interrupted = not state.is_over() and not state.is_enough(tries)
     except KeyboardInterrupt:
         state.interrupted = True
-    finally:
-        state.write(always=True)
     return state.result()
 
 
@@ -309,9 +305,9 @@ def _check_travels(job: Job) -> None:
         ) from None
 
 
-def _in_order(job: Job, first: int, running: Any, until: float) -> Iterator[Piece]:
-    """The pieces from a number on, in order, wherever they are computed."""
-    numbers: Iterable[int] = _count(first, job.pieces)
+def _in_order(job: Job, running: Any, until: float) -> Iterator[Piece]:
+    """The pieces in order, wherever they are computed."""
+    numbers: Iterable[int] = count() if job.pieces is None else range(job.pieces)
     if running is None:
         yield from (judge_piece(job, number, until) for number in numbers)
         return
@@ -324,34 +320,14 @@ def _in_order(job: Job, first: int, running: Any, until: float) -> Iterator[Piec
             due += 1
 
 
-def _whole(job: Job, first: int, until: float) -> Iterator[Piece]:
-    """The pieces that are judged whole before a time, and the first one in any case."""
-    for number in _count(first, job.pieces):
-        piece = judge_piece(job, number, until if number > first else math.inf)
-        if piece.is_cut:
-            return
-        yield piece
-
-
-def _count(first: int, last: int | None) -> Iterator[int]:
-    number = first
-    while last is None or number < last:
-        yield number
-        number += 1
-
-
 class _State:
     """How far a search is."""
 
-    def __init__(self, job: Job, journal: Journal | None):
-        self.job, self.journal = job, journal
-        self.total = Piece()
+    def __init__(self, job: Job):
+        self.job, self.total = job, Piece()
         self.next = 0
         self.interrupted = False
         self.began = time.monotonic()
-        self.written = self.began
-        if journal is not None and (found := journal.read()) is not None:
-            self.next, self.total = found
 
     def take(self, piece: Piece) -> None:
         total = self.total
@@ -359,12 +335,6 @@ class _State:
             setattr(total, key, getattr(total, key) + getattr(piece, key))
         total.hits += piece.hits
         self.next += not piece.is_cut
-        self.write()
-
-    def write(self, always: bool = False) -> None:
-        if self.journal is not None and (always or time.monotonic() > self.written + 1):
-            self.journal.write(self.next, self.total)
-            self.written = time.monotonic()
 
     def is_over(self) -> bool:
         return self.job.pieces is not None and self.next >= self.job.pieces
@@ -386,9 +356,9 @@ class _State:
     def result(self) -> SearchResult:
         job, total = self.job, self.total
         allowed = job.statement.symmetries(job.space)
-        version = version_of(job) if total.hits else {}  # it reads all the code
+        made_by = version_of() if total.hits else {}  # it reads all the code
         finds = tuple(
-            Find(job.space.task(code), job.statement, verdict, _provenance(job, code, version))
+            Find(job.space.task(code), job.statement, verdict, _provenance(job, code, made_by))
             for code, verdict in total.hits[: job.keep]
         )
         return SearchResult(
@@ -418,3 +388,12 @@ def _provenance(job: Job, code: Code, version: dict[str, str]) -> dict[str, Any]
         "merged": list(job.merge),
         **version,
     }
+
+
+def version_of() -> dict[str, str]:
+    """The version of the package, and a digest of the code that judges."""
+    try:
+        number = version("memory-workbench")
+    except PackageNotFoundError:
+        number = "unknown"
+    return {"version": number, "code_version": source_digest(*_JUDGING)}
