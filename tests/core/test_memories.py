@@ -96,7 +96,7 @@ def test_a_name_that_means_nothing_is_refused(name):
 def test_bad_memories_are_refused_by_name():
     with pytest.raises(WrongType, match=r"not 1\.5"):
         memories.B(1.5)
-    with pytest.raises(WorkbenchError, match="at least 1, not 0"):
+    with pytest.raises(WorkbenchError, match="a size of at least 1, not 0"):
         memories.OA(0)
     with pytest.raises(TooLarge, match="take at most B24"):
         memories.B(60)
@@ -108,7 +108,7 @@ def test_bad_memories_are_refused_by_name():
         Memory("mine", M=[0, 1], W=["-"], Gamma=lambda *x: {0: 1}, eta={2: 1})
     with pytest.raises(ModelError, match="eta of mine sums to 1/2"):
         Memory("mine", M=[0, 1], W=["-"], Gamma=lambda *x: {0: 1}, eta={0: Fraction(1, 2)})
-    with pytest.raises(ModelError, match="eta of mine is empty"):
+    with pytest.raises(ModelError, match="eta of mine has no memory states"):
         Memory("mine", M=[0, 1], W=["-"], Gamma=lambda *x: {0: 1}, eta={})
     with pytest.raises(WrongType, match="Gamma must be a function"):
         Memory("mine", M=[0, 1], W=["-"], Gamma={}, eta={0: 1})

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workbench.core.errors import ModelError, NotExact, UnknownLabel, WrongType
 from workbench.core.numbers import Numbers, number
-from workbench.core.space import Bits, Product, Space, Subset, WithEmpty
+from workbench.core.space import Bits, Product, Space, Subset, buffer_space
 
 
 @pytest.mark.parametrize(
@@ -18,9 +18,8 @@ from workbench.core.space import Bits, Product, Space, Subset, WithEmpty
     [
         Space(["a", "b", "c"]),
         Bits(3),
-        WithEmpty(Space(["x", "y", "z"])),
         Product(Space([1, 2]), Bits(2)),
-        Product(WithEmpty(Space(["o"])), WithEmpty(Space(["o"]))),
+        buffer_space(Space(["o"]), 2),
         Subset(Product(Bits(1), Space([7, 8, 9])), np.array([5, 0, 3])),
     ],
 )
@@ -68,7 +67,7 @@ def test_spaces_refuse_doubles_emptiness_and_strings():
     with pytest.raises(WrongType, match="not hashable"):
         Space([["a"]])
     with pytest.raises(ModelError, match="empty sign"):
-        WithEmpty(Space([None, "o"]))
+        buffer_space(Space([None, "o"]), 1)
 
 
 def test_numbers_know_exact_from_float():

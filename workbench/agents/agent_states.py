@@ -29,7 +29,7 @@ import numpy as np
 from workbench.agents.beliefs import Belief, BeliefDynamics, canonical_weights
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.families import BufferFamily, Family, Overwritten, Places, register
-from workbench.core.memory import MOST_DISCOVERED, About, Discovered, Memory, MemoryFamily
+from workbench.core.memory import MOST_DISCOVERED, About, Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.space import Label, Space
 
@@ -111,7 +111,7 @@ class Counter(Clock):
         return m + (m < self.k - 1)
 
 
-def function(f: Update, start: Label = None, name: str = "function") -> Discovered:
+def function(f: Update, start: Label = None, name: str = "function") -> MemoryFamily:
     """An agent state m' = f(m, o, a, r, o_next) from a given start. M is discovered.
 
     Parameters
@@ -129,7 +129,7 @@ def function(f: Update, start: Label = None, name: str = "function") -> Discover
 
 def _discovered(
     f: Update, start: Label, name: str, limit: int, advice: str | None = None
-) -> Discovered:
+) -> MemoryFamily:
     def Gamma(
         m: Label, w: Label, o: Label, a: Label, r: Number, o_next: Label
     ) -> dict[Label, Number]:
@@ -144,7 +144,7 @@ def reward_machine(
     events: Callable[[Label, Label, Number, Label], Hashable],
     start: Label,
     name: str = "reward machine",
-) -> Discovered:
+) -> MemoryFamily:
     """An automaton that reads events: u' = transitions[u, event], u where there is no such entry.
 
     Parameters

@@ -6,217 +6,209 @@ itself: a function that returns something else than a distribution, a label that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.core.errors import ModelError, TooLarge, UnknownLabel, WorkbenchError, WrongType
 from workbench.core.numbers import Number, Numbers, frozen, number
-from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.core.space import Label, Space
+from workbench.core.rows import Emissions, Transitions
+from workbench.core.space import Distribution, Label, Space, StateSet
 from workbench.text import show
-
-Where = Callable[[], str]
-"""Names the place of an error; called when there is one."""
-
-
-def ask(where: Where, function: Callable[..., Any], *labels: Any) -> Any:
-    """Call a user's p, omega or Gamma. An error inside it becomes one that names the arguments.
-
-    >>> ask(lambda: "p(. | s=2, a=up)", lambda s, a: {}[s], 2, "up")
-    Traceback (most recent call last):
-    ...
-    workbench.core.errors.ModelError: p(. | s=2, a=up) raised KeyError: 2
-    """
-    try:
-        return function(*labels)
-    except WorkbenchError:
-        raise  # it names what is wrong already
-    except Exception as error:
-        raise ModelError(f"{where()} raised {type(error).__name__}: {error}") from error
-
 
 _MOST_STATES = 5_000_000
 """A walk that has discovered more states is taken for one without end."""
 
 
-class _Discovered:
+class Asked:
+    """A function that a user wrote: p, omega, Gamma, .... Errors name its arguments.
+
+    >>> Asked(lambda s, a: {}[s], "p(. | ", ("s=", ", a="))(2, "up")
+    Traceback (most recent call last):
+    ...
+    workbench.core.errors.ModelError: p(. | s=2, a=up) raised KeyError: 2
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        head: str,
+        names: tuple[str, ...] = (),
+        tail: str = ")",
+        keys: str = "label",
+        members: str = "members",
+    ):
+        self.function, self.names, self.ends = function, names, (head, tail)
+        self.keys, self.members = keys, members
+
+    def at(self, *labels: Label) -> str:
+        """The name of one of its values."""
+        told = (f"{name}{show(x)}" for name, x in zip(self.names, labels, strict=True))
+        return "".join(told).join(self.ends)
+
+    def __call__(self, *labels: Label) -> Any:
+        try:
+            return self.function(*labels)
+        except WorkbenchError:
+            raise  # it names what is wrong already
+        except Exception as error:
+            raise ModelError(
+                f"{self.at(*labels)} raised {type(error).__name__}: {error}"
+            ) from error
+
+    def outcomes(self, *labels: Label) -> list[tuple[Any, Number]]:
+        """A distribution that it returns, without what has probability zero."""
+        found = self(*labels)
+        if not isinstance(found, Mapping):
+            raise WrongType(
+                f"{self.at(*labels)} must be a distribution {{{self.keys}: probability}}, not "
+                f"{found!r}"
+            )
+        likely = [(x, prob) for x, prob in found.items() if self.number(prob, *labels) != 0]
+        if not likely:
+            raise ModelError(f"{self.at(*labels)} has no {self.members}")
+        return likely
+
+    def number(self, x: Number, *labels: Label) -> Number:
+        """A number as it is given, or an error that says where something else was."""
+        if type(x) in (int, float, Fraction):
+            return x
+        try:
+            return number(x)
+        except WrongType as error:
+            raise WrongType(f"{self.at(*labels)}: {error}") from None
+
+    def choice(self, A: Space, *labels: Label) -> NDArray[np.bool_]:
+        """The mask of the members of A in a set that it returns."""
+        found = self(*labels)
+        if isinstance(found, str) or not isinstance(found, Iterable):
+            raise WrongType(f"{self.at(*labels)} must be a set of labels, not {found!r}")
+        mask = np.zeros(len(A), dtype=bool)
+        for a in found:
+            if a not in A:
+                raise UnknownLabel(f"{self.at(*labels)}: {A._unknown(a)}")
+            mask[A.index(a)] = True
+        if not mask.any():
+            raise ModelError(f"{self.at(*labels)} is empty: something has to be allowed")
+        return mask
+
+
+def require_function(name: str, f: Any, returns: str) -> None:
+    if not callable(f):
+        raise WrongType(f"{name} must be a function that returns {returns}, not {f!r}")
+
+
+class _Met:
     """Labels in the order they are met, or a declared set that admits no others."""
 
     def __init__(self, declared: Iterable[Label] | None, kind: str, limit: float):
         self.kind, self.limit = kind, limit
         self.declared = None if declared is None else Space(declared)
-        self.labels: list[Label] = [] if self.declared is None else list(self.declared)
+        self.labels: list[Label] = list(self.declared or ())
         self.places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
 
-    def index(self, label: Label, where: Where) -> int:
+    def index(self, label: Label, asked: Asked, *labels: Label) -> int:
+        """The place of a label in a value of a function."""
         try:
-            place = self.places.get(label)
+            place = self.places.setdefault(label, len(self.labels))
         except TypeError:
-            raise WrongType(f"{where()}: label {label!r} is not hashable") from None
-        if place is not None:
-            return place
-        if self.declared is not None:
-            raise UnknownLabel(f"{where()}: {self.declared._unknown(label)}")
-        if len(self.labels) >= self.limit:
-            raise TooLarge(
-                f"more than {self.limit:,} {self.kind} were discovered; the last one is "
-                f"{show(label)}. Bound the model"
-            )
-        self.places[label] = len(self.labels)
-        self.labels.append(label)
-        return self.places[label]
+            raise WrongType(f"{asked.at(*labels)}: label {label!r} is not hashable") from None
+        if place == len(self.labels):
+            if self.declared is not None:
+                raise UnknownLabel(f"{asked.at(*labels)}: {self.declared._unknown(label)}")
+            if len(self.labels) >= self.limit:
+                raise TooLarge(
+                    f"more than {self.limit:,} {self.kind} were discovered; the last one is "
+                    f"{show(label)}. Bound the model"
+                )
+            self.labels.append(label)
+        return place
 
     def space(self) -> Space:
-        return self.declared if self.declared is not None else Space(self.labels)
-
-
-def number_at(x: Number, where: Where) -> Number:
-    """A number as it is given, or an error that says where something else was.
-
-    >>> number_at("half", lambda: "mu(s)")
-    Traceback (most recent call last):
-    ...
-    workbench.core.errors.WrongType: mu(s): 'half' is not a number: give an int, a Fraction, a
-    float or a sympy expression
-    """
-    if type(x) in (int, float, Fraction):
-        return x
-    try:
-        return number(x)
-    except WrongType as error:
-        raise WrongType(f"{where()}: {error}") from None
-
-
-def _outcomes(found: Any, where: Where, keys: str, members: str) -> list[tuple[Any, Number]]:
-    """The outcomes of a distribution, without those of probability zero."""
-    if not isinstance(found, Mapping):
-        raise WrongType(f"{where()} must be a distribution {{{keys}: probability}}, not {found!r}")
-    if not found:
-        raise ModelError(f"{where()} has no {members}")
-    return [(outcome, x) for outcome, x in found.items() if number_at(x, where) != 0]
-
-
-def chosen_actions(
-    allowed: Callable[..., Iterable[Label]], A: Space, o: Label, name: str, *before: Label
-) -> frozenset[Label]:
-    """What a user's `allowed` says of an observation (for writes: of a memory state and one)."""
-
-    def where() -> str:
-        return f"{name}({', '.join(map(show, (*before, o)))})"
-
-    found = ask(where, allowed, *before, o)
-    if isinstance(found, str) or not isinstance(found, Iterable):
-        raise WrongType(f"{where()} must be a set of labels, not {found!r}")
-    if not (found := tuple(found)):
-        raise ModelError(f"{where()} is empty: something has to be allowed")
-    for a in found:
-        if a not in A:
-            raise UnknownLabel(f"{where()}: {A._unknown(a)}")
-    return frozenset(found)
+        return self.declared or Space(self.labels)
 
 
 def discover(
-    cls: type[POMDP],
-    name: str,
     A: Iterable[Label],
     p: Callable[[Label, Label], Mapping[tuple[Label, Number], Number]],
     omega: Callable[[Label], Mapping[Label, Number]],
     mu: Mapping[Label, Number],
-    gamma: Number,
     terminal: Iterable[Label] | Callable[[Label], bool],
     S: Iterable[Label] | None,
     O: Iterable[Label] | None,
-    allowed: Callable[[Label], Iterable[Label]] | None = None,
-) -> POMDP:
-    """`POMDP.from_functions`: actions and outcomes come in the order in which they are written."""
+    allowed: Callable[[Label], Iterable[Label]] | None,
+) -> dict[str, Any]:
+    """The fields of the POMDP. Actions and outcomes come in the order in which they are written."""
     A_ = Space(A)
     actions = tuple(A_)
-    for what, f in (("p", p), ("omega", omega)):
-        if not callable(f):
-            raise WrongType(f"{what} must be a function that returns a distribution, not {f!r}")
-    if allowed is not None and not callable(allowed):
-        raise WrongType(f"allowed must be a function that returns a set, not {allowed!r}")
+    require_function("p", p, "a distribution")
+    require_function("omega", omega, "a distribution")
+    if allowed is not None:
+        require_function("allowed", allowed, "a set")
     if isinstance(terminal, str):
         raise WrongType(
             f"terminal must be a set of labels or a function, not the single string {terminal!r}"
         )
     ends = () if callable(terminal) else tuple(terminal)
-    is_terminal = terminal if callable(terminal) else frozenset(ends).__contains__
-    states = _Discovered(S, "states", _MOST_STATES)
-    observations = _Discovered(O, "observations", np.inf)
+    is_over = Asked(
+        terminal if callable(terminal) else frozenset(ends).__contains__, "terminal(", ("s=",)
+    )
+    moves = Asked(p, "p(. | ", ("s=", ", a="), keys="(s_next, r)", members="outcomes")
+    emits = Asked(omega, "omega(. | ", ("s=",), keys="o", members="observation")
+    may = Asked(allowed, "allowed(", ("",))
+    begins = Asked(lambda: mu, "mu(.", keys="s", members="states: an episode needs one to start in")
+    states, seen = _Met(S, "states", _MOST_STATES), _Met(O, "observations", np.inf)
     for s, x in mu.items() if isinstance(mu, Mapping) else ():
-
-        def begun(s: Label = s) -> str:
-            return f"mu({show(s)})"
-
-        number_at(x, begun)
-    starts = _outcomes(mu, lambda: "mu(.)", "s", "states: an episode needs one to start in")
-    start = {states.index(s, lambda: "mu"): x for s, x in starts}
+        Asked(mu, "mu(", ("",)).number(x, s)
+    start = {states.index(s, Asked(mu, "mu", tail="")): x for s, x in begins.outcomes()}
 
     row_ptr, s_next, r, prob = [0], [], [], []
     o_ptr, o_col, o_prob = [0], [], []
     ended: list[bool] = []
-    may: dict[int, frozenset[Label]] = {}
+    table: dict[int, NDArray[np.bool_]] = {}
+    everything = np.ones(len(A_), dtype=bool)
     for s in states.labels:  # grows while we walk
-
-        def emitted(s: Label = s) -> str:
-            return f"omega(. | s={show(s)})"
-
-        def asked(s: Label = s) -> str:
-            return f"terminal(s={show(s)})"
-
-        for o, x in _outcomes(ask(emitted, omega, s), emitted, "o", "observation"):
-            o_col.append(observations.index(o, emitted))
+        for o, x in emits.outcomes(s):
+            o_col.append(seen.index(o, emits, s))
             o_prob.append(x)
+        ended.append(bool(is_over(s)))
+        here = everything
+        if allowed is not None and not ended[-1]:
+            for i in o_col[o_ptr[-1] :]:
+                if i not in table:
+                    table[i] = may.choice(A_, seen.labels[i])
+                here = table[i]  # `check` refuses states whose observations differ in this
         o_ptr.append(len(o_col))
-        ended.append(bool(ask(asked, is_terminal, s)))
-        here: Collection[Label] = actions
-        for i in () if ended[-1] else o_col[o_ptr[-2] :]:
-            if allowed is None:
-                break
-            if i not in may:
-                may[i] = chosen_actions(allowed, A_, observations.labels[i], "allowed")
-            here = may[i]  # `check` refuses states whose observations allow different actions
-        for a in actions:
-
-            def moved(s: Label = s, a: Label = a) -> str:
-                return f"p(. | s={show(s)}, a={show(a)})"
-
-            if not ended[-1] and a in here:
-                for outcome, x in _outcomes(ask(moved, p, s, a), moved, "(s_next, r)", "outcomes"):
-                    if not isinstance(outcome, tuple) or len(outcome) != 2:
-                        raise WrongType(
-                            f"{moved()}: an outcome is a pair (s_next, r), not {outcome!r}"
-                        )
-                    s_next.append(states.index(outcome[0], moved))
-                    r.append(number_at(outcome[1], moved))
-                    prob.append(x)
+        for a, may_be_taken in zip(actions, here.tolist(), strict=True):
+            for outcome, x in moves.outcomes(s, a) if may_be_taken and not ended[-1] else ():
+                if not isinstance(outcome, tuple) or len(outcome) != 2:
+                    raise WrongType(
+                        f"{moves.at(s, a)}: an outcome is a pair (s_next, r), not {outcome!r}"
+                    )
+                s_next.append(states.index(outcome[0], moves, s, a))
+                r.append(moves.number(outcome[1], s, a))
+                prob.append(x)
             row_ptr.append(len(s_next))
 
-    S_, O_ = states.space(), observations.space()
+    S_, O_ = states.space(), seen.space()
     for label in ends:
         if label not in S_:
             raise UnknownLabel(
                 f"terminal: {S_._unknown(label)} (a terminal state must be reachable; "
                 "a function that says whether a state is terminal may speak of others too)"
             )
-    table = np.ones((len(O_), len(A_)), dtype=bool)
-    for i, some in may.items():
-        table[i] = [a in some for a in actions]
     pointers = [frozen(np.array(x, dtype=np.int64)) for x in (row_ptr, o_ptr)]
     columns = [frozen(np.array(x, dtype=np.int32)) for x in (s_next, o_col)]
-    return cls(
-        name=name,
-        S=S_,
-        O=O_,
-        A=A_,
-        p=Transitions(S_, A_, pointers[0], columns[0], Numbers.of(r), Numbers.of(prob)),
-        omega=Emissions(S_, O_, pointers[1], columns[1], Numbers.of(o_prob)),
-        gamma=gamma,
-        mu=Distribution(S_, Numbers.of([start.get(i, 0) for i in range(len(S_))])),
-        terminal=StateSet(S_, np.array(ended, dtype=bool)),
-        allowed=table,
-    )
+    return {
+        "S": S_,
+        "O": O_,
+        "A": A_,
+        "p": Transitions(S_, A_, pointers[0], columns[0], Numbers.of(r), Numbers.of(prob)),
+        "omega": Emissions(S_, O_, pointers[1], columns[1], Numbers.of(o_prob)),
+        "mu": Distribution(S_, Numbers.of([start.get(i, 0) for i in range(len(S_))])),
+        "terminal": StateSet(S_, np.array(ended, dtype=bool)),
+        "allowed": np.array([table.get(i, everything) for i in range(len(O_))]),
+    }

@@ -157,20 +157,22 @@ def field_of(P: POMDP, pi: Policy, exact: bool, *others: Any) -> Field:
 def check_range(P: POMDP) -> None:
     """Refuse a model whose numbers are too large or too small for floats, by its label."""
     instead = "use exact=True" if P.is_exact else "change the unit"
-    if (k := P.p.r.find(lambda x: abs(x) > _LARGEST)) is not None:
-        s, a = divmod(int(own_rows(P.p.row_ptr)[k]), len(P.A))
+    nA = len(P.A)
+    if (large := P.p.r.where(lambda x: abs(x) > _LARGEST)).any():
+        s, a = divmod(int(own_rows(P.p.row_ptr)[large.argmax()]), nA)
         where = f"s={P.S.text(P.S[s])}, a={P.A.text(P.A[a])}"
         raise NotSolved(
             f"{P.name}: a reward of p(. | {where}) is larger than {_LARGEST:.0e}, too large for "
             f"floats: {instead}, or scale_rewards"
         )
-    for prob, row_ptr, what in (
-        (P.p.prob, P.p.row_ptr, "p"),
-        (P.omega.prob, P.omega.row_ptr, "omega"),
-        (P.mu.prob, np.arange(len(P.S) + 1), "mu"),
+    starts = np.arange(len(P.S) + 1)
+    for prob, row_ptr, what, rows in (
+        (P.p.prob, P.p.row_ptr, "p", nA),
+        (P.omega.prob, P.omega.row_ptr, "omega", 1),
+        (P.mu.prob, starts, "mu", 1),
     ):
-        if (k := _find_faint(prob)) is not None:
-            s = int(own_rows(row_ptr)[k]) // (len(P.A) if what == "p" else 1)
+        if (faint := prob.where(_is_faint)).any():
+            s = int(own_rows(row_ptr)[faint.argmax()]) // rows
             raise NotSolved(
                 f"{P.name}: a probability of {what} at s={P.S.text(P.S[s])} is smaller than "
                 f"{_SMALLEST:.0e}, too small for floats: {instead}, or leave it out"
@@ -179,21 +181,12 @@ def check_range(P: POMDP) -> None:
 
 def check_policy_range(pi: Policy) -> None:
     """Refuse an exact policy whose probabilities are too small for floats, by its label."""
-    if (k := _find_faint(pi.prob)) is not None:
-        o = pi.O[k // len(pi.A)]
+    if (faint := pi.prob.where(_is_faint).any(axis=1)).any():
         raise NotSolved(
-            f"a probability of pi(. | o={pi.O.text(o)}) is smaller than {_SMALLEST:.0e}, too small "
-            "for floats: use exact=True"
+            f"a probability of pi(. | o={pi.O.text(pi.O[faint.argmax()])}) is smaller than "
+            f"{_SMALLEST:.0e}, too small for floats: use exact=True"
         )
 
 
-def _find_faint(prob: Numbers) -> int | None:
-    """The first place of a probability that is too small for floats, and not zero."""
-    small = np.flatnonzero(np.abs(prob.floats) < _SMALLEST)
-    if prob.codes is None:
-        faint = small[prob.floats.ravel()[small] != 0]
-    else:
-        codes = prob.codes.ravel()[small]
-        used = np.unique(codes)
-        faint = small[np.isin(codes, [c for c in used.tolist() if prob.values[c] != 0])]
-    return int(faint[0]) if faint.size else None
+def _is_faint(x: Any) -> Any:
+    return (abs(x) < _SMALLEST) & (x != 0)

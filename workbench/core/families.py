@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError, WrongType
 from workbench.core.memory import About, Memory, MemoryFamily
 from workbench.core.numbers import Number
-from workbench.core.space import Bits, Buffer, Label, Product, Space
+from workbench.core.space import Bits, Label, Product, Space, buffer_space
 from workbench.text import nearest, show
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class Family(MemoryFamily):
                 f"the size of a {self.kind} memory is a positive integer, not {self.k!r}"
             )
         if self.k < 1:
-            raise WorkbenchError(
-                f"the size of a {self.kind} memory must be at least 1, not {self.k}"
-            )
+            raise WorkbenchError(f"a {self.kind} memory has a size of at least 1, not {self.k}")
         object.__setattr__(self, "k", int(self.k))
 
     @property
@@ -115,9 +113,7 @@ class Family(MemoryFamily):
         return np.array(rows, dtype=np.int64)[inverse.ravel()]
 
     def on(self, P: POMDP) -> Memory:
-        def Gamma(
-            m: Label, w: Label, o: Label, a: Label, r: Number, o_next: Label
-        ) -> dict[Label, Number]:
+        def Gamma(m: Label, w: Label, o: Label, a: Label, *_: Any) -> dict[Label, Number]:
             return {self.update(m, w, o, a): 1}
 
         def step(m: Places, o: Places) -> Places:
@@ -250,7 +246,7 @@ class BufferFamily(Family):
         return super().on(P)
 
     def states(self, O: Space, A: Space) -> Space:
-        return Buffer(Product(O, A) if self.pairs else O, self.k)
+        return buffer_space(Product(O, A) if self.pairs else O, self.k)
 
     @cached_property
     def moves(self) -> Places:

@@ -17,18 +17,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.build import chosen_actions
+from workbench.core.build import Asked, require_function
 from workbench.core.check import check_rows
-from workbench.core.errors import ModelError, NeedsAllActions, TooLarge, UnknownLabel, WrongType
+from workbench.core.errors import NeedsAllActions, TooLarge, UnknownLabel, WrongType
 from workbench.core.numbers import Number, Numbers
 from workbench.core.space import Label, Product, Space
-from workbench.text import show
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
@@ -36,12 +34,7 @@ if TYPE_CHECKING:
 MOST_DISCOVERED = 10_000
 """A memory whose states are discovered is refused beyond this many, unless it is given a limit."""
 
-_LONGEST = 60
-"""Characters of a memory state in an error; exact beliefs have thousands."""
-
 Gamma = Callable[[Label, Label, Label, Label, Number, Label], Mapping[Label, Number]]
-
-Allowed = Callable[[Label, Label], Iterable[Label]]
 
 IndexStep = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 """Gamma of a deterministic memory that reads o and a alone, in indices: given `m[i]` and `o[i]` it
@@ -79,29 +72,32 @@ class Memory:
         eta: Mapping[Label, Number],
         step: IndexStep | None = None,
         family: MemoryFamily | None = None,
-        allowed: Allowed | None = None,
+        allowed: Callable[[Label, Label], Iterable[Label]] | None = None,
     ):
         self.name = name
         self.M = M if isinstance(M, Space) else Space(M)
         self.W = W if isinstance(W, Space) else Space(W)
-        if not callable(Gamma):
-            raise WrongType(
-                f"Gamma must be a function that returns {{m_next: probability}}, not {Gamma!r}"
-            )
+        require_function("Gamma", Gamma, "{m_next: probability}")
+        if allowed is not None:
+            require_function("allowed", allowed, "a set")
         self.Gamma = Gamma
-        self.eta = dict(check_distribution(eta, self.M, lambda: f"eta of {name}"))
-        if allowed is not None and not callable(allowed):
-            raise WrongType(f"allowed must be a function that returns a set, not {allowed!r}")
+        start = outcomes_in(
+            Asked(lambda: eta, f"eta of {name}", tail="", members="memory states"), self.M
+        )
+        self.eta = {self.M[m]: x for m, x in start}
         self.step = step if allowed is None else None
         self.family = family
         self.allowed = allowed
 
+    def may_write(self, m: Label, o: Label) -> NDArray[np.bool_]:
+        """The mask of the writes that may be made in a memory state at an observation."""
+        if self.allowed is None:
+            return np.ones(len(self.W), dtype=bool)
+        return Asked(self.allowed, f"allowed of {self.name}(", ("", ", ")).choice(self.W, m, o)
+
     def writes(self, m: Label, o: Label) -> tuple[Label, ...]:
         """The writes that may be made in a memory state at an observation."""
-        if self.allowed is None:
-            return tuple(self.W)
-        found = chosen_actions(self.allowed, self.W, o, f"allowed of {self.name}", m)
-        return tuple(w for w in self.W if w in found)
+        return tuple(itertools.compress(self.W, self.may_write(m, o)))
 
     def require_all_writes(self, function: str) -> None:
         """Raise `NeedsAllActions` if not every write may be made everywhere."""
@@ -120,7 +116,7 @@ class Memory:
         eta: Mapping[Label, Number],
         limit: int = MOST_DISCOVERED,
         advice: str = "give a larger limit if it is finite",
-    ) -> Discovered:
+    ) -> MemoryFamily:
         """A memory whose states are not listed, but discovered when it meets a POMDP.
 
         Parameters
@@ -129,22 +125,15 @@ class Memory:
         limit : more memory states than this are refused.
         advice : what the refusal proposes.
 
-        >>> from workbench.core.pomdp import POMDP
-        >>> P = POMDP.from_functions(
-        ...     name="three steps",
-        ...     A=["go"],
-        ...     p=lambda s, a: {(s + 1, 0): 1},
-        ...     omega=lambda s: {"o": 1},
-        ...     mu={0: 1},
-        ...     gamma=1,
-        ...     terminal={3},
-        ... )
+        >>> from pomdps import recall4
         >>> steps = Memory.discovered(
         ...     "steps", ["-"], lambda m, w, o, a, r, o_next: {m + 1: 1}, {0: 1}
         ... )
-        >>> steps.on(P).M
-        {0, 1, 2, 3} (4)
+        >>> steps.on(recall4()).M
+        {0, 1, 2} (3)
         """
+        from workbench.core.gamma_walk import Discovered
+
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise WrongType(f"the limit of {name} is a positive integer, not {limit!r}")
         return Discovered(name, tuple(W), Gamma, dict(eta), limit, advice)
@@ -165,21 +154,16 @@ class Memory:
         return f"Memory {self.name}: {len(self.M):,} memory states, {len(self.W):,} writes"
 
 
-def check_distribution(
-    found: Any, space: Space, where: Callable[[], str]
-) -> Mapping[Label, Number]:
-    """Return `found` if it is a distribution over labels of `space`. `where` names it in errors."""
-    if not isinstance(found, Mapping):
-        raise WrongType(f"{where()} must be a distribution {{label: probability}}, not {found!r}")
-    if not found:
-        raise ModelError(f"{where()} is empty")
-    for label in found:
-        if label not in space:
-            raise UnknownLabel(f"{where()}: {space._unknown(label)}")
-    if len(found) == 1 and next(iter(found.values())) == 1:
-        return found  # most are certain, and this is asked for every argument of a Gamma
-    check_rows(np.array([0, len(found)]), Numbers.of(list(found.values())), lambda _: where())
-    return found
+def outcomes_in(asked: Asked, M: Any, *labels: Label) -> list[tuple[int, Number]]:
+    """A distribution over memory states that a user's function returns, by their indices."""
+    found = asked.outcomes(*labels)
+    for m, _ in found:
+        if m not in M:
+            raise UnknownLabel(f"{asked.at(*labels)}: {M._unknown(m)}")
+    if len(found) > 1 or found[0][1] != 1:  # most are certain, and this is asked often
+        prob = Numbers.of([x for _, x in found])
+        check_rows(np.array([0, len(found)]), prob, lambda _: asked.at(*labels))
+    return [(M.index(m), x) for m, x in found]
 
 
 class About(NamedTuple):
@@ -225,64 +209,6 @@ class MemoryFamily:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Discovered(MemoryFamily):
-    """A memory whose states are discovered from Gamma and eta: see `Memory.discovered`."""
-
-    called: str
-    W: tuple[Label, ...]
-    update: Gamma
-    eta: Mapping[Label, Number]
-    limit: int
-    advice: str
-
-    @property
-    def name(self) -> str:
-        return self.called
-
-    def on(self, P: POMDP) -> Memory:
-        # Memory states may be vectors of long fractions: each is hashed once for each argument.
-        Gamma = cache(self.update)
-        M = dict.fromkeys(self.eta)
-
-        @cache
-        def moves(s: Label, o: Label) -> list[tuple[Label, ...]]:
-            """(a, r, o', s') for all that can follow (s, o)."""
-            return [
-                (a, r, o_next, s_next)
-                for a in P.A
-                for s_next, r in P.p(s, a)
-                for o_next in P.omega(s_next)
-            ]
-
-        queue = dict.fromkeys((s, o, m) for s in P.mu for o in P.omega(s) for m in M)
-        waiting = list(queue)
-        for s, o, m in waiting:  # grows while we walk
-            for a, r, o_next, s_next in moves(s, o):
-                for w in self.W:
-                    for m_next, x in Gamma(m, w, o, a, r, o_next).items():
-                        reached = s_next, o_next, m_next
-                        if x != 0 and reached not in queue:
-                            queue[reached] = None
-                            waiting.append(reached)
-                            M[m_next] = None
-                            if len(M) > self.limit:
-                                raise self._open_ended(P, m_next)
-        return Memory(self.name, M, self.W, Gamma, self.eta)
-
-    def _open_ended(self, P: POMDP, last: Label) -> TooLarge:
-        try:
-            shown = show(last)
-        except ValueError:  # Python does not write numbers of thousands of digits
-            shown = f"of very long numbers ({type(last).__name__})"
-        if len(shown) > _LONGEST:
-            shown = f"{shown[:_LONGEST]}..."
-        return TooLarge(
-            f"the memory {self.name} does not close on {P.name}: more than {self.limit:,} memory "
-            f"states, which is its limit, the last one {shown}: {self.advice}"
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class Both(MemoryFamily):
     """Two memories beside each other."""
 
@@ -300,14 +226,9 @@ class Both(MemoryFamily):
                 f"{self.name} on {P.name} has {len(one.M):,} times {len(two.M):,} memory states"
             )
 
-        def Gamma(
-            m: Label, w: Label, o: Label, a: Label, r: Number, o_next: Label
-        ) -> dict[Label, Number]:
-            return {
-                (x, y): p * q
-                for x, p in one.Gamma(m[0], w[0], o, a, r, o_next).items()
-                for y, q in two.Gamma(m[1], w[1], o, a, r, o_next).items()
-            }
+        def Gamma(m: Label, w: Label, *seen: Any) -> dict[Label, Number]:
+            first, second = one.Gamma(m[0], w[0], *seen), two.Gamma(m[1], w[1], *seen)
+            return {(x, y): p * q for x, p in first.items() for y, q in second.items()}
 
         def step(m: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.int64]:
             assert one.step is not None
@@ -320,15 +241,8 @@ class Both(MemoryFamily):
             return list(itertools.product(one.writes(m[0], o), two.writes(m[1], o)))
 
         eta = {(x, y): p * q for x, p in one.eta.items() for y, q in two.eta.items()}
+        has_step = one.step is not None and two.step is not None
         is_free = one.allowed is None and two.allowed is None
-        both = Product(one.M, two.M), Product(one.W, two.W)
-        is_rule = one.step is not None and two.step is not None
-        return Memory(
-            self.name,
-            *both,
-            Gamma,
-            eta,
-            step if is_rule else None,
-            self,
-            None if is_free else allowed,
-        )
+        M, W = Product(one.M, two.M), Product(one.W, two.W)
+        rules = step if has_step else None, self, None if is_free else allowed
+        return Memory(self.name, M, W, Gamma, eta, *rules)

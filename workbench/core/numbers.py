@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from numbers import Rational, Real
 from typing import Any
 
@@ -28,8 +29,6 @@ import sympy
 from numpy.typing import NDArray
 
 from workbench.core.errors import NotExact, NotSolved, WrongType
-
-_PLACES = [37 + 12 * i for i in range(1_000)]
 
 Number = Any
 """A float, a Fraction (ints become one), or a sympy expression with symbols."""
@@ -45,20 +44,17 @@ def number(x: Number) -> Number:
     An expression that is zero whatever its symbols are is the number 0.
     """
     if isinstance(x, Fraction | float):
-        return x
-    if isinstance(x, np.floating):
-        return float(x)
+        return float(x) if isinstance(x, np.floating) else x
     if isinstance(x, sympy.Expr):
         return _from_sympy(x)
-    if isinstance(x, flint.fmpq | flint.fmpz):
-        q = flint.fmpq(x)
-        return Fraction(int(q.p), int(q.q))
+    if isinstance(x, flint.fmpq):
+        return Fraction(int(x.p), int(x.q))
+    if isinstance(x, flint.fmpz | np.bool_):
+        return Fraction(int(x))
     if isinstance(x, Rational):
         return Fraction(int(x.numerator), int(x.denominator))
     if isinstance(x, Decimal) and x.is_finite():
         return Fraction(x)
-    if isinstance(x, np.bool_):
-        return Fraction(int(x))
     if isinstance(x, Real):
         return float(x)
     raise WrongType(
@@ -82,9 +78,9 @@ def _vanishes(x: sympy.Expr) -> bool:
         return any(_vanishes(part) for part in x.args)
     if not x.is_Add:
         return bool(x == 0)
-    # most are not zero in a single place
-    somewhere = {s: sympy.Rational(p, 101) for s, p in zip(x.free_symbols, _PLACES, strict=False)}
-    return x.subs(somewhere) in (0, sympy.nan, sympy.zoo) and sympy.cancel(x) == 0
+    # `cancel` takes milliseconds, and most expressions are not zero at the first point tried
+    point = {s: sympy.Rational(37 + 12 * i, 101) for i, s in enumerate(x.free_symbols)}
+    return x.subs(point) in (0, sympy.nan, sympy.zoo) and sympy.cancel(x) == 0
 
 
 def is_symbolic(x: Number) -> bool:
@@ -94,7 +90,7 @@ def is_symbolic(x: Number) -> bool:
 
 def read_decimal(x: float) -> Fraction:
     """The fraction that a float is printed as: 0.1 is 1/10, not its binary neighbour."""
-    return Fraction(repr(x))
+    return Fraction(repr(float(x)))
 
 
 def to_float(x: Number) -> float:
@@ -128,15 +124,10 @@ class Numbers:
         codes: NDArray[Any] | None = None,
         values: tuple[Number, ...] = (),
     ):
-        if codes is None:
-            assert floats is not None
-            self.floats = frozen(floats)
-            self.shape = floats.shape
-        else:
-            frozen(codes)
-            self.shape = codes.shape
-        self.codes = codes
-        self.values = values
+        self.codes, self.values = codes, values
+        if floats is not None:
+            self.floats = floats
+        self.shape = frozen(self.floats if codes is None else codes).shape
 
     @classmethod
     def of(cls, items: Iterable[Number] | NDArray[Any]) -> Numbers:
@@ -144,59 +135,41 @@ class Numbers:
         float."""
         if isinstance(items, Numbers):
             return items
-        if isinstance(items, np.ndarray):
-            if np.issubdtype(items.dtype, np.floating):
-                return cls(floats=items.astype(np.float64))
-            shape = items.shape
-            flat = items.ravel().tolist()
-        else:
-            flat = list(items)
-            shape = (len(flat),)
+        if isinstance(items, np.ndarray) and np.issubdtype(items.dtype, np.floating):
+            return cls(floats=items.astype(np.float64))
+        flat = items.ravel().tolist() if isinstance(items, np.ndarray) else list(items)
+        shape = items.shape if isinstance(items, np.ndarray) else (len(flat),)
         table: dict[Number, int] = {}
         try:
             raw = [table.setdefault(x, len(table)) for x in flat]  # 1, 1.0, Fraction(1): one key
         except TypeError:
             raise WrongType(f"a list of numbers holds one that is none: {flat!r:.200}") from None
-        kept = [number(x) for x in table]
-        if any(isinstance(x, float) for x in flat) or any(isinstance(x, float) for x in kept):
-            return cls(
-                floats=np.array([float(x) for x in kept])[np.array(raw, dtype=np.int64)].reshape(
-                    shape
-                )
-            )
-        codes = np.array(raw, dtype=np.int64).reshape(shape)
-        return cls(codes=_smallest(codes, len(kept)), values=tuple(kept))
+        values = tuple(map(number, table))
+        # the smallest type that holds the codes: most models have few values
+        codes = np.array(raw, dtype=np.min_scalar_type(max(len(table) - 1, 0))).reshape(shape)
+        if any(isinstance(x, float) for x in chain(flat, values)):
+            return cls(floats=np.array([float(x) for x in values])[codes])
+        return cls(codes=codes, values=values)
 
     @classmethod
     def full(cls, shape: int | tuple[int, ...], value: Number) -> Numbers:
         """An array with one value everywhere."""
-        value = number(value)
-        if isinstance(value, float):
-            return cls(floats=np.full(shape, value))
-        return cls(codes=np.zeros(shape, dtype=np.uint8), values=(value,))
+        return cls.of([value]).take(np.zeros(shape, dtype=np.uint8))
 
     @property
     def is_exact(self) -> bool:
         return self.codes is not None
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape))
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, i: Any) -> Number:
         """The number at one place."""
-        if self.codes is None:
-            return float(self.floats[i])
-        return self.values[self.codes[i]]
+        return float(self.floats[i]) if self.codes is None else self.values[self.codes[i]]
 
     @cached_property
     def floats(self) -> NDArray[np.float64]:  # set directly in __init__ for numbers given as floats
-        assert self.codes is not None
-        table = np.array([to_float(x) for x in self.values], dtype=np.float64)
-        return frozen(table[self.codes])
+        return frozen(np.array([to_float(x) for x in self.values], dtype=np.float64)[self.codes])
 
     @cached_property
     def tails(self) -> NDArray[np.float64]:
@@ -207,7 +180,7 @@ class Numbers:
         >>> Fraction(float(x.floats[1])) + Fraction(float(x.tails[1])) - Fraction(1, 3) < 2**-107
         True
         """
-        left = [0.0] if self.codes is None else [_tail(x) for x in self.values]
+        left = [0.0 if is_symbolic(x) else float(x - Fraction(to_float(x))) for x in self.values]
         if not any(left):
             return np.zeros((1,) * len(self.shape))
         return frozen(np.array(left)[self.codes])
@@ -223,11 +196,7 @@ class Numbers:
 
     @property
     def symbols(self) -> frozenset[sympy.Symbol]:
-        found: set[Any] = set()
-        for value in self.values:
-            if is_symbolic(value):
-                found |= value.free_symbols
-        return frozenset(found)
+        return frozenset().union(*(x.free_symbols for x in self.values if is_symbolic(x)))
 
     def take(self, places: Any) -> Numbers:
         """The numbers at some places, as `array[places]`."""
@@ -235,34 +204,35 @@ class Numbers:
             return Numbers(floats=self.floats[places])
         return Numbers(codes=self.codes[places], values=self.values)
 
+    def ravel(self) -> Numbers:
+        """The same numbers in one dimension."""
+        if self.codes is None:
+            return Numbers(floats=self.floats.ravel())
+        return Numbers(codes=self.codes.ravel(), values=self.values)
+
     def map(self, f: Any) -> Numbers:
         """`f` applied to every number (to every distinct one, where they are exact)."""
         if self.codes is None:
-            return Numbers.of(
-                np.array([f(float(x)) for x in self.floats.ravel()]).reshape(self.shape)
-            )
+            found = [f(x) for x in self.floats.ravel().tolist()]
+            return Numbers.of(np.array(found).reshape(self.shape))
         return Numbers.of([f(x) for x in self.values]).take(self.codes)
 
-    def find(self, is_such: Callable[[Any], Any]) -> int | None:
-        """The first flat index of a number that passes a test. The test takes a single number or an
-        array of floats.
+    def where(self, is_such: Callable[[Any], Any]) -> NDArray[np.bool_]:
+        """The mask of the numbers that pass a test, which symbols never do. The test takes a single
+        number or an array of floats.
 
-        >>> Numbers.of([1, Fraction(1, 3), 2, 1]).find(lambda x: x > 1)
-        2
+        >>> Numbers.of([1, Fraction(1, 3), 2, 1]).where(lambda x: x > 1).tolist()
+        [False, False, True, False]
         """
         if self.codes is None:
-            places = np.flatnonzero(is_such(self.floats))
-        else:
-            such = [not is_symbolic(x) and bool(is_such(x)) for x in self.values]
-            if not any(such):
-                return None
-            places = np.flatnonzero(np.array(such)[self.codes])
-        return int(places[0]) if places.size else None
+            return np.asarray(is_such(self.floats))
+        such = [not is_symbolic(x) and bool(is_such(x)) for x in self.values]
+        return np.array(such, dtype=bool)[self.codes]
 
-    def reshape(self, *shape: int) -> Numbers:
-        if self.codes is None:
-            return Numbers(floats=self.floats.reshape(shape))
-        return Numbers(codes=self.codes.reshape(shape), values=self.values)
+    @property
+    def zeros(self) -> NDArray[np.bool_]:
+        """The mask of the numbers that are zero."""
+        return self.where(lambda x: x == 0)
 
     def times(self, other: Numbers) -> Numbers:
         """The entrywise product of two arrays of one shape. It is exact if both are."""
@@ -274,30 +244,10 @@ class Numbers:
             return self
         pair = self.codes.astype(np.int64) * len(other.values) + other.codes
         used, codes = np.unique(pair, return_inverse=True)
-        products = [
-            self.values[i // len(other.values)] * other.values[i % len(other.values)]
-            for i in used.tolist()
-        ]
-        return Numbers.of(products).take(codes.reshape(self.shape))
+        pairs = (divmod(i, len(other.values)) for i in used.tolist())
+        products = Numbers.of([self.values[i] * other.values[j] for i, j in pairs])
+        return products.take(codes.reshape(self.shape))
 
     def rationalised(self) -> Numbers:
         """Floats read as the decimals that they print as. Exact numbers stay."""
-        if self.codes is not None:
-            return self
-        return Numbers.of(
-            np.array([read_decimal(float(x)) for x in self.floats.ravel()], dtype=object).reshape(
-                self.shape
-            )
-        )
-
-
-def _tail(x: Number) -> float:
-    if is_symbolic(x):
-        return 0.0
-    nearest = to_float(x)
-    return float(x - Fraction(nearest)) if np.isfinite(nearest) else 0.0
-
-
-def _smallest(codes: NDArray[np.int64], n: int) -> NDArray[Any]:
-    """Codes below n in the smallest unsigned type that holds them."""
-    return codes.astype(np.min_scalar_type(max(n - 1, 0)))
+        return self if self.is_exact else self.map(read_decimal)

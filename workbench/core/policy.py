@@ -29,18 +29,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.build import number_at
+from workbench.core.build import Asked
 from workbench.core.check import check_rows
 from workbench.core.errors import ModelError, PolicyError, WorkbenchError, WrongType
 from workbench.core.numbers import Number, Numbers, is_symbolic, number
 from workbench.core.pomdp import POMDP
-from workbench.core.space import Label
+from workbench.core.space import Label, Space
 from workbench.core.ties import greedy_actions, tie_order
 from workbench.tables.sheet import Drawn
 from workbench.text import counted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.tables.table import Table
 
 _NOISE = 1e-12
 """Smaller probabilities are rounding errors, and not worth a word."""
@@ -68,27 +70,32 @@ class Policy(Drawn):
     def __init__(self, P: POMDP, table: Any):
         if not isinstance(P, POMDP):
             raise WrongType(f"a policy belongs to a POMDP, not to {P!r}")
-        self.O = P.O
-        self.A = P.A
+        self.O, self.A = P.O, P.A
         if isinstance(table, Mapping):
             table = _numbers_by_label(P, table)
-        prob = table if isinstance(table, Numbers) else Numbers.of(np.asarray(table))
-        if prob.shape != (len(P.O), len(P.A)):
+        self.prob = table if isinstance(table, Numbers) else Numbers.of(np.asarray(table))
+        if self.prob.shape != (len(P.O), len(P.A)):
             raise PolicyError(
                 f"a policy for {P.name} has {len(P.O)} rows (observations) and {len(P.A)} columns "
-                f"(actions); this table has the shape {prob.shape}"
+                f"(actions); this table has the shape {self.prob.shape}"
             )
         try:
             check_rows(
-                np.arange(0, prob.size + 1, len(P.A)),
-                prob.reshape(prob.size),
+                np.arange(len(P.O) + 1) * len(P.A),
+                self.prob.ravel(),
                 lambda row: f"pi(. | o={P.O.text(P.O[row])})",
                 lambda k: f"pi({P.A.text(P.A[k % len(P.A)])} | o={P.O.text(P.O[k // len(P.A)])})",
             )
         except ModelError as error:
             raise PolicyError(str(error)) from None
-        self.prob = prob
         self._keeps_to(P)
+
+    @classmethod
+    def _of(cls, O: Space, A: Space, prob: Numbers) -> Policy:
+        """A policy whose table needs no check."""
+        made = object.__new__(cls)
+        made.O, made.A, made.prob = O, A, prob
+        return made
 
     @classmethod
     def deterministic(
@@ -102,37 +109,28 @@ class Policy(Drawn):
         """
         if not isinstance(choice, Mapping):
             raise WrongType(f"a deterministic policy is a mapping {{o: a}}, not {choice!r}")
-        codes = np.zeros((len(P.O), len(P.A)), dtype=np.uint8)
-        given = np.zeros(len(P.O), dtype=bool)
+        chosen = np.full(len(P.O), -1)
         for o, a in choice.items():
-            i = P.O.index(o)
-            codes[i, P.A.index(a)] = 1
-            given[i] = True
-        first = np.zeros(len(P.O), dtype=int) if P.allowed is None else P.allowed.argmax(axis=1)
+            chosen[P.O.index(o)] = P.A.index(a)
         if otherwise is not None:
             other = P.A.index(otherwise)
-            rest = other if P.allowed is None else np.where(P.allowed[:, other], other, first)
-            codes[~given, np.broadcast_to(rest, len(P.O))[~given]] = 1
-            given[:] = True
-        if (silent := np.flatnonzero(~given & P.decides)).size:
+            may = True if P.allowed is None else P.allowed[:, other]
+            chosen[(chosen < 0) & may] = other
+        elif (silent := np.flatnonzero((chosen < 0) & P.decides)).size:
             named = ", ".join(P.O.text(P.O[int(i)]) for i in silent[:5])
             more = f" and {silent.size - 5} more" if silent.size > 5 else ""
             raise PolicyError(
                 f"no action was chosen for o={named}{more}; give one, or otherwise=action for the "
                 "rest"
             )
-        codes[~given, first[~given]] = 1
-        return cls(P, Numbers(codes=codes, values=(Fraction(0), Fraction(1))))
+        return cls.from_actions(P, chosen)
 
     @classmethod
     def from_actions(cls, P: POMDP, actions: NDArray[np.integer[Any]]) -> Policy:
         """The deterministic policy that takes the action at place `actions[o]`, for each
         observation in order. -1 stands for the first that is allowed."""
-        codes = np.zeros((len(P.O), len(P.A)), dtype=np.uint8)
         first = 0 if P.allowed is None else P.allowed.argmax(axis=1)
-        actions = np.where(np.asarray(actions) < 0, first, actions)
-        codes[np.arange(len(P.O)), actions] = 1
-        return cls(P, Numbers(codes=codes, values=(Fraction(0), Fraction(1))))
+        return cls(P, _ones(np.where(np.asarray(actions) < 0, first, actions), len(P.A)))
 
     @classmethod
     def within(cls, P: POMDP, table: Any) -> Policy:
@@ -236,28 +234,27 @@ class Policy(Drawn):
         """Refuse an action with a probability where P does not allow it."""
         if P.allowed is None:
             return
-        taken = np.asarray(self.prob.objects != 0) if self.is_exact else self.prob.floats != 0
-        if (bad := np.argwhere(taken & ~P.allowed)).size:
+        if (bad := np.argwhere(~self.prob.zeros & ~P.allowed)).size:
             o, a = bad[0].tolist()
             raise PolicyError(
                 f"{P.name} does not allow {P.A.text(P.A[a])} at o={P.O.text(P.O[o])}, but "
                 f"pi({P.A.text(P.A[a])} | o={P.O.text(P.O[o])}) is {self.prob[o, a]}"
             )
 
-    def to_frame(self) -> pd.DataFrame:
+    def table(self) -> Table:
+        """Its probabilities, with labels."""
         from workbench.tables.table import Table
 
-        return Table.of_numbers(self.prob, self.O, self.A).to_frame()
+        return Table.of_numbers(self.prob, self.O, self.A, title="pi(a | o)")
+
+    def to_frame(self) -> pd.DataFrame:
+        return self.table().to_frame()
 
     def __repr__(self) -> str:
-        from workbench.tables.table import Table
-
-        return Table.of_numbers(self.prob, self.O, self.A, title="pi(a | o)").text()
+        return self.table().text()
 
     def _repr_html_(self) -> str:
-        from workbench.tables.table import Table
-
-        return Table.of_numbers(self.prob, self.O, self.A, title="pi(a | o)")._repr_html_()
+        return self.table()._repr_html_()
 
     # ------------------------------------------------------------------ improving it
 
@@ -268,14 +265,12 @@ class Policy(Drawn):
             raise WorkbenchError(f"a step lies in [0, 1], not {step}")
         if other.O != self.O or other.A != self.A:
             raise PolicyError("the two policies belong to different POMDPs")
-        moved = object.__new__(Policy)
-        moved.O, moved.A = self.O, self.A
         if self.is_exact and other.is_exact and not isinstance(step, float):
-            moved.prob = Numbers.of((1 - step) * self.prob.objects + step * other.prob.objects)
+            prob = Numbers.of((1 - step) * self.prob.objects + step * other.prob.objects)
         else:
             keep = float(1 - Fraction(step))  # rounded once: few digits are left of 1 - 0.99999
-            moved.prob = Numbers(floats=keep * self.prob.floats + float(step) * other.prob.floats)
-        return moved
+            prob = Numbers(floats=keep * self.prob.floats + float(step) * other.prob.floats)
+        return Policy._of(self.O, self.A, prob)
 
     def greedy(
         self, q: NDArray[Any], ties: str = "last", error: NDArray[np.float64] | float = 0.0
@@ -291,22 +286,20 @@ class Policy(Drawn):
             entry; actions that it does not tell apart count as equal.
         """
         chosen = greedy_actions(q, tie_order(self.A, ties), error)
-        kept = chosen < 0
-        codes = np.zeros(q.shape, dtype=np.uint8)
-        codes[~kept, chosen[~kept]] = 1
-        best = object.__new__(Policy)
-        best.O, best.A = self.O, self.A
-        best.prob = Numbers(codes=codes, values=(Fraction(0), Fraction(1)))
+        prob, kept = _ones(chosen, len(self.A)), chosen < 0
         if kept.any():
-            if self.is_exact:
-                table = best.prob.objects
-                table[kept] = self.prob.objects[kept]
-                best.prob = Numbers.of(table)
-            else:
-                mixed = best.prob.floats.copy()
-                mixed[kept] = self.prob.floats[kept]
-                best.prob = Numbers(floats=mixed)
-        return best
+            # the kept rows stand below the others
+            rows = np.arange(len(kept)) + np.where(kept, len(kept), 0)
+            tables = [prob, self.prob]
+            both = [x.objects if self.is_exact else x.floats for x in tables]
+            prob = Numbers.of(np.concatenate(both)[rows])
+        return Policy._of(self.O, self.A, prob)
+
+
+def _ones(actions: NDArray[np.integer[Any]], n: int) -> Numbers:
+    """One at `actions[o]` and zero elsewhere, for n actions. -1: nowhere."""
+    codes = (np.asarray(actions)[:, None] == np.arange(n)).astype(np.uint8)
+    return Numbers(codes=codes, values=(Fraction(0), Fraction(1)))
 
 
 def uniform(P: POMDP) -> Policy:
@@ -322,12 +315,9 @@ def uniform(P: POMDP) -> Policy:
 
 
 def _uniform_table(P: POMDP) -> Numbers:
-    if P.allowed is None:
-        return Numbers.full((len(P.O), len(P.A)), Fraction(1, len(P.A)))
-    counts = P.allowed.sum(axis=1)
-    values = (Fraction(0), *(Fraction(1, n) for n in range(1, len(P.A) + 1)))
-    codes = np.where(P.allowed, counts[:, None], 0)
-    return Numbers(codes=codes.astype(np.min_scalar_type(len(P.A))), values=values)
+    may = np.ones((len(P.O), len(P.A)), dtype=int) if P.allowed is None else P.allowed
+    shares = Numbers.of([0, *(Fraction(1, n + 1) for n in range(len(P.A)))])
+    return shares.take(may * may.sum(axis=1, keepdims=True))
 
 
 def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) -> Numbers:
@@ -341,7 +331,7 @@ def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) ->
                 "Policy.deterministic takes {o: a}"
             )
         table[i] = Fraction(0)
+        named = Asked(None, "pi(", ("", " | o="))
         for a, x in row.items():
-            j = P.A.index(a)
-            table[i, j] = number_at(x, lambda: f"pi({P.A.text(a)} | o={P.O.text(o)})")  # noqa: B023
+            table[i, P.A.index(a)] = named.number(x, a, o)
     return Numbers.of(table)

@@ -12,22 +12,7 @@ a` holds the columns `s_next`, `r`, `prob` from `row_ptr[row]` to `row_ptr[row +
 likewise, one row for each state.
 
 The parts of a POMDP answer in labels: `P.p(s, a)`, `P.omega(s)` and `P.mu` are distributions
-`{outcome: probability}`, which is also how a model is written:
-
->>> from fractions import Fraction
->>> coin = POMDP.from_functions(
-...     name="coin",
-...     A=["heads", "tails"],
-...     p=lambda s, a: {("end", int(s == a)): 1},
-...     omega=lambda s: {"a coin": 1},
-...     mu={"heads": Fraction(1, 2), "tails": Fraction(1, 2)},
-...     gamma=1,
-...     terminal={"end"},
-... )
->>> coin
-POMDP coin: 3 states (1 terminal), 1 observation, 2 actions, 4 outcomes, gamma 1
->>> coin.p("heads", "tails")
-{('end', Fraction(0, 1)): Fraction(1, 1)}
+`{outcome: probability}`, which is also how a model is written.
 """
 
 from __future__ import annotations
@@ -40,16 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.build import Asked, discover, require_function
 from workbench.core.check import check
-from workbench.core.errors import NeedsAllActions, NotExact, WrongType
+from workbench.core.errors import NeedsAllActions, NotExact
 from workbench.core.numbers import Number, Numbers, frozen, is_symbolic, number
-from workbench.core.rows import (
-    Emissions,
-    Transitions,
-    keep_entries,
-    own_rows,
-    pick_rows,
-)
+from workbench.core.rows import Emissions, Transitions, own_rows, pick_rows
 from workbench.core.space import Distribution, Label, Space, StateSet
 from workbench.text import counted, escape_html
 
@@ -106,8 +86,8 @@ class POMDP:
             object.__setattr__(self, "allowed", None if allowed.all() else allowed)
         check(self)
         # a zero that is written in a distribution is no outcome: nothing may depend on it
-        object.__setattr__(self, "p", self.p.without_zeros())
-        object.__setattr__(self, "omega", self.omega.without_zeros())
+        object.__setattr__(self, "p", self.p.keep(~self.p.prob.zeros))
+        object.__setattr__(self, "omega", self.omega.keep(~self.omega.prob.zeros))
 
     # ------------------------------------------------------------------ writing a model
 
@@ -152,9 +132,8 @@ class POMDP:
         >>> corridor.S
         {0, 1, 2} (3)
         """
-        from workbench.core.build import discover
-
-        return discover(cls, name, A, p, omega, mu, gamma, terminal, S, O, allowed)
+        found = discover(A, p, omega, mu, terminal, S, O, allowed)
+        return cls(name=name, gamma=gamma, **found)
 
     # ------------------------------------------------------------------ reading it
 
@@ -255,42 +234,29 @@ class POMDP:
     ) -> POMDP:
         """The same task with other labels, each given as a function from old to new (one to
         one)."""
-        S2 = Space(map(S, self.S)) if S else self.S
-        O2 = Space(map(O, self.O)) if O else self.O
-        A2 = Space(map(A, self.A)) if A else self.A
-        return replace(
-            self,
-            name=name or self.name,
-            S=S2,
-            O=O2,
-            A=A2,
-            p=replace(self.p, S=S2, A=A2),
-            omega=replace(self.omega, S=S2, O=O2),
-            mu=Distribution(S2, self.mu.prob),
-            terminal=StateSet(S2, self.terminal.mask),
+        S2, O2, A2 = (
+            Space(map(f, space)) if f else space
+            for f, space in ((S, self.S), (O, self.O), (A, self.A))
         )
+        changed: dict[str, Any] = {"p": replace(self.p, S=S2, A=A2), "S": S2, "O": O2, "A": A2}
+        changed["omega"] = replace(self.omega, S=S2, O=O2)
+        changed |= {
+            "mu": Distribution(S2, self.mu.prob),
+            "terminal": StateSet(S2, self.terminal.mask),
+        }
+        return replace(self, name=name or self.name, **changed)
 
     def with_allowed(self, allowed: Callable[[Label], Iterable[Label]]) -> POMDP:
         """The same task where `allowed(o)` are the only actions at o."""
-        from workbench.core.build import chosen_actions
-
-        if not callable(allowed):
-            raise WrongType(f"allowed must be a function that returns a set, not {allowed!r}")
+        require_function("allowed", allowed, "a set")
+        may = Asked(allowed, "allowed(", ("",))
         table = np.ones((len(self.O), len(self.A)), dtype=bool)
         for o in np.flatnonzero(self.decides).tolist():
-            here = chosen_actions(allowed, self.A, self.O[o], "allowed")
-            table[o] = [a in here for a in self.A]
+            table[o] = may.choice(self.A, self.O[o])
         nA = len(self.A)
         s, a = np.divmod(own_rows(self.p.row_ptr), nA)
         kept = table[self.omega.o[self.omega.row_ptr[s]], a]
-        p = replace(
-            self.p,
-            row_ptr=frozen(keep_entries(self.p.row_ptr, kept)),
-            s_next=frozen(self.p.s_next[kept]),
-            r=self.p.r.take(kept),
-            prob=self.p.prob.take(kept),
-        )
-        return replace(self, p=p, allowed=table)
+        return replace(self, p=self.p.keep(kept), allowed=table)
 
     def with_all_actions(self) -> POMDP:
         """The same task with every action everywhere. One that is not allowed at an observation
@@ -302,15 +268,7 @@ class POMDP:
         rows = np.arange(len(self.S) * nA)
         seen = self.omega.o[self.omega.row_ptr[s]]
         rows[s * nA + a] = s * nA + self.allowed[seen].argmax(axis=1)
-        row_ptr, k = pick_rows(self.p.row_ptr, rows)
-        p = replace(
-            self.p,
-            row_ptr=frozen(row_ptr),
-            s_next=frozen(self.p.s_next[k]),
-            r=self.p.r.take(k),
-            prob=self.p.prob.take(k),
-        )
-        return replace(self, p=p, allowed=None)
+        return replace(self, p=self.p.pick(*pick_rows(self.p.row_ptr, rows)), allowed=None)
 
     def require_all_actions(self, function: str) -> None:
         """Raise `NeedsAllActions` if some action is not allowed somewhere."""

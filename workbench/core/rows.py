@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,19 +112,32 @@ def keep_entries(row_ptr: NDArray[Any], kept: NDArray[np.bool_]) -> Places:
     return np.concatenate(([0], np.cumsum(kept)))[row_ptr]
 
 
-def find_zeros(prob: Numbers) -> NDArray[np.bool_] | None:
-    """The mask of the zero entries, or None if there are none."""
-    if prob.codes is not None and not any(value == 0 for value in prob.values):
-        return None
-    zero = prob.map(lambda x: x == 0).floats == 1 if prob.is_exact else prob.floats == 0
-    return zero if zero.any() else None
+class Rows:
+    """Columns in compressed rows: each field of the dataclass that holds one number an entry."""
+
+    columns: ClassVar[tuple[str, ...]]
+    row_ptr: NDArray[np.int64]
+    prob: Numbers
+
+    def pick(self, row_ptr: Places, k: NDArray[Any]) -> Self:
+        """The same table with other rows, whose entries are those at the places k, or of a mask."""
+        taken: dict[str, Any] = {}
+        for name in self.columns:
+            column = getattr(self, name)
+            taken[name] = column.take(k) if isinstance(column, Numbers) else frozen(column[k])
+        return replace(self, row_ptr=frozen(row_ptr), **taken)  # type: ignore[type-var]
+
+    def keep(self, kept: NDArray[np.bool_]) -> Self:
+        """The same rows with some of their entries."""
+        return self if kept.all() else self.pick(keep_entries(self.row_ptr, kept), kept)
 
 
 @dataclass(frozen=True, eq=False)
-class Transitions:
+class Transitions(Rows):
     """Transition probabilities p(s', r | s, a) in compressed rows. Row `s * |A| + a`. Called with
     labels it returns {(s_next, r): prob}."""
 
+    columns = ("s_next", "r", "prob")
     S: Space
     A: Space
     row_ptr: NDArray[np.int64]
@@ -133,28 +146,16 @@ class Transitions:
     prob: Numbers
 
     def __call__(self, s: Label, a: Label) -> dict[tuple[Label, Number], Number]:
-        row = self.S.index(s) * len(self.A) + self.A.index(a)
-        span = row_places(self.row_ptr, row)
+        span = row_places(self.row_ptr, self.S.index(s) * len(self.A) + self.A.index(a))
         return {(self.S[int(self.s_next[k])], self.r[k]): self.prob[k] for k in span}
-
-    def without_zeros(self) -> Transitions:
-        """The same without outcomes of probability zero."""
-        if (zero := find_zeros(self.prob)) is None:
-            return self
-        return replace(
-            self,
-            row_ptr=frozen(keep_entries(self.row_ptr, ~zero)),
-            s_next=frozen(self.s_next[~zero]),
-            r=self.r.take(~zero),
-            prob=self.prob.take(~zero),
-        )
 
 
 @dataclass(frozen=True, eq=False)
-class Emissions:
+class Emissions(Rows):
     """omega(o | s) in compressed rows, one for each state. Called with a label it returns {o:
     prob}."""
 
+    columns = ("o", "prob")
     S: Space
     O: Space
     row_ptr: NDArray[np.int64]
@@ -162,20 +163,8 @@ class Emissions:
     prob: Numbers
 
     def __call__(self, s: Label) -> dict[Label, Number]:
-        i = self.S.index(s)
-        span = row_places(self.row_ptr, i)
+        span = row_places(self.row_ptr, self.S.index(s))
         return {self.O[int(self.o[k])]: self.prob[k] for k in span}
-
-    def without_zeros(self) -> Emissions:
-        """The same without observations of probability zero."""
-        if (zero := find_zeros(self.prob)) is None:
-            return self
-        return replace(
-            self,
-            row_ptr=frozen(keep_entries(self.row_ptr, ~zero)),
-            o=frozen(self.o[~zero]),
-            prob=self.prob.take(~zero),
-        )
 
     @cached_property
     def is_deterministic(self) -> bool:

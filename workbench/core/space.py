@@ -19,10 +19,11 @@ somebody looks at it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +45,15 @@ class Space(Sequence[Label]):
     Parameters
     ----------
     labels : iterable of hashable, all different, at least one.
+    text : how a label but None is written; by default as `show` does, but not longer than a line.
     """
 
-    def __init__(self, labels: Iterable[Label]):
+    legend = ""
+    """The names of the parts of a label's text, or "" for labels without parts."""
+
+    _text: Callable[[Label], str] | None = None
+
+    def __init__(self, labels: Iterable[Label], text: Callable[[Label], str] | None = None):
         if isinstance(labels, str | bytes):
             raise WrongType(f"a space needs a list of labels, not the single string {labels!r}")
         try:
@@ -55,6 +62,7 @@ class Space(Sequence[Label]):
             raise WrongType(f"a space needs a list of labels, not {labels!r}") from None
         if not self._labels:
             raise ModelError("a space needs at least one label; this one is empty")
+        self._text = text
         self._places: dict[Label, int] = {}
         for i, label in enumerate(self._labels):
             if not isinstance(label, Hashable):
@@ -62,14 +70,11 @@ class Space(Sequence[Label]):
             if self._places.setdefault(label, i) != i:
                 raise ModelError(f"label {show(label)} occurs twice")
 
-    @property
-    def legend(self) -> str:
-        """The names of the parts of a label's text, or "" for labels without parts."""
-        return ""
-
     def text(self, label: Label) -> str:
         """A label of this space in few characters, as tables, figures and reports write it."""
-        return shorten(show(label))
+        if self._text is None or label is None:
+            return shorten(show(label))
+        return self._text(label)
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -81,20 +86,12 @@ class Space(Sequence[Label]):
         """The index of a label. KeyError, TypeError or ValueError if it has none."""
         return self._places[label]
 
-    @overload
-    def __getitem__(self, i: int) -> Label: ...
-    @overload
-    def __getitem__(self, i: slice) -> tuple[Label, ...]: ...
-    def __getitem__(self, i: int | slice) -> Label | tuple[Label, ...]:
+    def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
             return tuple(self._label(j) for j in range(*i.indices(len(self))))
-        place = int(i)
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"no label number {place} in a space of {len(self)}")
-        return self._label(place % len(self))
-
-    def __iter__(self) -> Iterator[Label]:
-        return (self._label(i) for i in range(len(self)))
+        if not -len(self) <= int(i) < len(self):
+            raise IndexError(f"no label number {i} in a space of {len(self)}")
+        return self._label(int(i) % len(self))
 
     def __contains__(self, label: Label) -> bool:
         try:
@@ -104,8 +101,7 @@ class Space(Sequence[Label]):
         return True
 
     def index(self, label: Label, *_: Any) -> int:
-        """The index of a label. An unknown one raises `UnknownLabel`, whose message shows the
-        nearest."""
+        """The index of a label. `UnknownLabel` shows the nearest ones."""
         try:
             return self._place(label)
         except (KeyError, TypeError, ValueError):
@@ -120,11 +116,13 @@ class Space(Sequence[Label]):
         )
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
         if not isinstance(other, Space):
             return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return self is other or (len(self) == len(other) and self._has_labels_of(other))
+
+    def _has_labels_of(self, other: Space) -> bool:
+        """Whether a space of the same length has the same labels in the same order."""
+        return all(a == b for a, b in zip(self, other, strict=True))
 
     def __hash__(self) -> int:
         return hash((len(self), self[0]))
@@ -133,15 +131,18 @@ class Space(Sequence[Label]):
         return f"{_some(map(self.text, self), len(self))} ({len(self)})"
 
 
+def _some(texts: Iterable[str], n: int) -> str:
+    """The first few of n members of a set."""
+    return "{" + ", ".join(islice(texts, 6)) + (", ..." if n > 6 else "") + "}"
+
+
 class Bits(Space):
     """The strings of k bits in counting order: '00', '01', '10', '11'."""
 
+    legend = "bits"
+
     def __init__(self, k: int):
         self.k = k
-
-    @property
-    def legend(self) -> str:
-        return "bits"
 
     def __len__(self) -> int:
         return 1 << self.k
@@ -155,40 +156,35 @@ class Bits(Space):
         return int(label, 2)
 
 
-class WithEmpty(Space):
-    """The empty sign None, then the labels of another space: what a cell of a buffer can hold."""
-
-    def __init__(self, base: Space):
-        if None in base:
-            raise ModelError(
-                "None is the empty sign of a buffer and cannot be a label that it stores"
-            )
-        self.base = base
-
-    def text(self, label: Label) -> str:
-        return show(None) if label is None else self.base.text(label)
-
-    def __len__(self) -> int:
-        return 1 + len(self.base)
-
-    def _label(self, i: int) -> Label:
-        return None if i == 0 else self.base[i - 1]
-
-    def _place(self, label: Label) -> int:
-        return 0 if label is None else 1 + self.base._place(label)
-
-
 class Product(Space):
-    """Tuples with one label of each factor, the last factor running fastest."""
+    """Tuples with one label of each factor, the last factor running fastest.
 
-    def __init__(self, *factors: Space):
+    Parameters
+    ----------
+    words : what the parts are called. Texts then leave out the parts that all labels share, such as
+        a task's only observation.
+    between : what stands between the texts of the parts.
+    alone : the factor that is written where none has two labels.
+
+    >>> both = Product(Bits(1), Space(["o"]), words=("memory", "observation"), alone=1)
+    >>> both.text(("1", "o")), both.legend
+    ('1', 'memory (bits)')
+    """
+
+    def __init__(
+        self, *factors: Space, words: Sequence[str] = (), between: str = " ", alone: int = 0
+    ):
         self.factors = factors
-        self._length = 1
-        for factor in factors:
-            self._length *= len(factor)
+        self._length = math.prod(map(len, factors))
+        self._between = between
+        self._written: Sequence[int] = range(len(factors))
+        if words:
+            self._written = [i for i, factor in enumerate(factors) if len(factor) > 1] or [alone]
+            told = ((words[i], factors[i].legend) for i in self._written)
+            self.legend = between.join(f"{x} ({y})" if y else x for x, y in told)
 
     def text(self, label: Label) -> str:
-        return " ".join(f.text(part) for f, part in zip(self.factors, label, strict=True))
+        return self._between.join(self.factors[i].text(label[i]) for i in self._written)
 
     def __len__(self) -> int:
         return self._length
@@ -208,33 +204,24 @@ class Product(Space):
             place = place * len(factor) + factor._place(part)
         return place
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Product) and self.factors == other.factors:
-            return True
-        return super().__eq__(other)
-
-    __hash__ = Space.__hash__
+    def _has_labels_of(self, other: Space) -> bool:
+        same = isinstance(other, Product) and self.factors == other.factors
+        return same or super()._has_labels_of(other)
 
 
-class Buffer(Product):
+def buffer_space(entries: Space, k: int) -> Product:
     """The contents of k cells, oldest first, None where a cell is still empty.
 
-    >>> cells = Buffer(Product(Space(["o"]), Space([1, 2])), 2)
+    >>> cells = buffer_space(Product(Space(["o"]), Space([1, 2])), 2)
     >>> cells.text((None, ("o", 2))), cells.legend
     ('∅ | o 2', 'stored pairs, oldest first, ∅ empty')
     """
-
-    def __init__(self, entries: Space, k: int):
-        super().__init__(*[WithEmpty(entries)] * k)
-        self._stored = "pair" if isinstance(entries, Product) else "observation"
-
-    @property
-    def legend(self) -> str:
-        many = len(self.factors) > 1
-        return f"stored {self._stored}{'s, oldest first' if many else ''}, ∅ empty"
-
-    def text(self, label: Label) -> str:
-        return " | ".join(f.text(part) for f, part in zip(self.factors, label, strict=True))
+    if None in entries:
+        raise ModelError("None is the empty sign of a buffer and cannot be a label that it stores")
+    cells = Product(*[Space([None, *entries], entries.text)] * k, between=" | ")
+    stored = "pair" if isinstance(entries, Product) else "observation"
+    cells.legend = f"stored {stored}{'s, oldest first' if k > 1 else ''}, ∅ empty"
+    return cells
 
 
 class Subset(Space):
@@ -248,15 +235,8 @@ class Subset(Space):
 
     def __init__(self, parent: Space, places: NDArray[np.int64]):
         self.parent = parent
-        self.places = places
-        self.places.setflags(write=False)
-
-    @property
-    def legend(self) -> str:
-        return self.parent.legend
-
-    def text(self, label: Label) -> str:
-        return self.parent.text(label)
+        self.places = frozen(places)
+        self.legend, self._text = parent.legend, parent.text
 
     def __len__(self) -> int:
         return len(self.places)
@@ -265,29 +245,20 @@ class Subset(Space):
         return self.parent[int(self.places[i])]
 
     @cached_property
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        order = np.argsort(self.places)
-        return self.places[order], order
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(self.places)
 
     def _place(self, label: Label) -> int:
         place = self.parent._place(label)
-        ordered, order = self._sorted
-        i = int(np.searchsorted(ordered, place))
-        if i == len(ordered) or ordered[i] != place:
+        i = int(np.searchsorted(self.places, place, sorter=self._order))
+        if i == len(self) or self.places[self._order[i]] != place:
             raise KeyError(label)
-        return int(order[i])
+        return int(self._order[i])
 
-    def __eq__(self, other: object) -> bool:
+    def _has_labels_of(self, other: Space) -> bool:
         if isinstance(other, Subset) and self.parent is other.parent:
             return np.array_equal(self.places, other.places)
-        return super().__eq__(other)
-
-    __hash__ = Space.__hash__
-
-
-def _some(texts: Iterable[str], n: int) -> str:
-    """The first few of n members of a set."""
-    return "{" + ", ".join(islice(texts, 6)) + (", ..." if n > 6 else "") + "}"
+        return super()._has_labels_of(other)
 
 
 class Distribution(Mapping[Label, Number]):
@@ -300,10 +271,7 @@ class Distribution(Mapping[Label, Number]):
     @cached_property
     def support(self) -> NDArray[np.int64]:
         """The places with a probability that is not zero, in order."""
-        if self.prob.codes is None:
-            return np.flatnonzero(self.prob.floats)
-        nonzero = np.array([value != 0 for value in self.prob.values])
-        return np.flatnonzero(nonzero[self.prob.codes])
+        return np.flatnonzero(~self.prob.zeros)
 
     def __getitem__(self, label: Label) -> Number:
         return self.prob[self.space.index(label)]
@@ -319,25 +287,12 @@ class Distribution(Mapping[Label, Number]):
         return _some(shown, len(self))
 
 
-class StateSet(Set[Label]):
-    """A set of states: `label in states`, iteration over labels, `mask` for algorithms."""
+class StateSet(Subset):
+    """A set of states, by a mask for algorithms."""
 
     def __init__(self, space: Space, mask: NDArray[np.bool_]):
-        self.space = space
+        super().__init__(space, np.flatnonzero(mask))
         self.mask = frozen(mask)
 
-    @classmethod
-    def _from_iterable(cls, it: Iterable[Label]) -> Set[Label]:
-        return frozenset(it)
-
-    def __contains__(self, label: object) -> bool:
-        return label in self.space and bool(self.mask[self.space.index(label)])
-
-    def __iter__(self) -> Iterator[Label]:
-        return (self.space[int(i)] for i in np.flatnonzero(self.mask))
-
-    def __len__(self) -> int:
-        return int(self.mask.sum())
-
     def __repr__(self) -> str:
-        return _some(map(self.space.text, self), len(self))
+        return _some(map(self.text, self), len(self))

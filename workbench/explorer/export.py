@@ -69,7 +69,7 @@ class _Numbering:
         return self.places.setdefault(str(x), len(self.places))
 
     def all(self, numbers: Numbers) -> list[int]:
-        return [self.place(numbers[i]) for i in range(numbers.size)]
+        return [self.place(numbers[i]) for i in range(len(numbers))]
 
 
 def export_model(P: POMDP) -> dict[str, Any]:
