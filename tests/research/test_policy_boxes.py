@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import pomdps, wandering
@@ -29,7 +28,6 @@ from workbench.core.fields import FLOATS
 from workbench.core.numbers import Numbers
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states
-from workbench.research.algebraic import find_algebraic
 from workbench.research.box_bounds import ProcessBounds, centre, tighten
 from workbench.research.occupancy_program import OccupancyProgram
 from workbench.research.policy_boxes import BoxSearch, is_empty
@@ -258,24 +256,3 @@ def test_ctrl_c_leaves_a_bound_that_holds(monkeypatch):
     assert found.interrupted
     assert found.bound >= 0.9025 / 27 - 1e-12
     assert "interrupted" in found.how
-
-
-# ---------------------------------------------------------------------- exact numbers
-
-
-def test_a_deterministic_optimum_is_a_fraction():
-    P = tiger()
-    found = best_memoryless(P, deterministic=False)
-    assert found.algebraic.value == -20
-    assert found.algebraic.free == ()
-    assert repr(found.algebraic) == "exactly -20"
-
-
-def test_the_exact_optimum_next_to_a_policy_that_is_near_it():
-    P = short_corridor()
-    near = Policy.from_mapping(P, {P.O[0]: {"right": 0.5858, "left": 0.4142}})
-    exact = find_algebraic(P, near, -(6 + 4 * math.sqrt(2)))
-    x, y = exact.polynomials[0].gens[0], exact.value_polynomial.gens[0]
-    assert exact.polynomials[0].as_expr() in (x**2 - 4 * x + 2, x**2 + 2 * x - 1)  # right, left
-    assert exact.value_polynomial.as_expr() == y**2 + 12 * y + 4
-    assert exact.value == -6 - 4 * sympy.sqrt(2)

@@ -29,15 +29,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import flint
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 
 from workbench.core.errors import NeverEnds, TooLarge
 from workbench.core.evaluate import evaluate
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, RationalFunctions
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -56,7 +57,6 @@ from workbench.research.enclosures import (
     ball,
     isolate,
 )
-from workbench.research.surface import Polynomial, ReturnSurface
 from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import brief, counted
 
@@ -76,6 +76,8 @@ _SMALLEST = 1e-5
 """Boxes narrower than this that hold neither no root nor one for certain are undecided."""
 
 SupportPattern = tuple[tuple[int, ...], ...]
+
+Polynomial: TypeAlias = flint.fmpq_mpoly
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,6 +327,58 @@ def _surface(P: POMDP, options: list[tuple[int, ...]], until: float) -> ReturnSu
     except TimeOver:
         check_time()  # a limit around this search
         return None
+
+
+# ---------------------------------------------------------------------- the return
+
+
+class ReturnSurface:
+    """J = n / d as polynomials in the probabilities, and the numerators of its derivatives.
+
+    Where row o takes the actions S(o), x(o,a) are the probabilities of all of them but the last.
+    The linear system of v_pi has entries that are linear in x. Where every policy has a value d
+    does not vanish, so the derivative vanishes where its numerator n' d - n d' does.
+
+    Attributes
+    ----------
+    options : for each observation, the actions that its row may take; the first ones are free.
+    x : the place of each free probability among the variables, by (o, a).
+    top, bottom : n and d; slopes : the numerators of the derivatives, by (o, a).
+    degrees : of J in each row.
+    """
+
+    def __init__(self, P: POMDP, options: list[tuple[int, ...]]):
+        self.P, self.options = P, options
+        self.x: dict[tuple[int, int], int] = {}
+        symbols: list[sympy.Symbol] = []
+        table = np.full((len(P.O), len(P.A)), Fraction(0), dtype=object)
+        for o, (*free, last) in enumerate(options):
+            for a in free:
+                self.x[o, a] = len(symbols)
+                symbols.append(sympy.Symbol(f"x{len(symbols):06d}"))  # the field sorts by name
+                table[o, a] = symbols[-1]
+            table[o, last] = 1 - sum((table[o, a] for a in free), sympy.Integer(0)) if free else 1
+        J = evaluate(P, Policy(P, Numbers.of(table)), exact=True).value
+        quotient = RationalFunctions(symbols or [sympy.Symbol("none")]).one(J)
+        self.top, self.bottom = quotient.num, quotient.den
+        # the sign of d is that of a policy that has a value, and the same all over the polytope
+        self.slopes = {
+            key: self.top.derivative(i) * self.bottom - self.top * self.bottom.derivative(i)
+            for key, i in self.x.items()
+        }
+        self.degrees = tuple(
+            max(self._degree(poly, o) for poly in (self.top, self.bottom))
+            for o in range(len(options))
+        )
+
+    def _degree(self, poly: Polynomial, o: int) -> int:
+        places = [i for key, i in self.x.items() if key[0] == o]
+        return max((sum(int(powers[i]) for i in places) for powers in poly.monoms()), default=0)
+
+    def slope(self, o: int, a: int) -> Polynomial:
+        """The numerator of the derivative towards action a and away from the row's last. It is zero
+        if a is the last."""
+        return self.slopes.get((o, a), self.top * 0)
 
 
 # ---------------------------------------------------------------------- the faces

@@ -23,8 +23,6 @@ from typing import Any, Protocol
 
 import flint
 
-from workbench.research.surface import Polynomial, plain_terms
-
 Box = list[Any]
 """One ball for each unknown."""
 
@@ -121,23 +119,13 @@ def isolate(
         return found
 
 
-def isolate_near(system: System, point: list[float], least: float) -> Box | None:
-    """The one zero next to a point, enclosed to within `least` at the caller's precision. None if
-    no simple zero is certain to be there."""
-    found = Isolation()
-    _try_around(system, [flint.arb(x) for x in point], found)
-    if not found.zeros or max(float(x.rad()) for x in found.zeros[0]) > least:
-        return None
-    return found.zeros[0]
-
-
 class BallPolynomial:
     """A polynomial that is evaluated over boxes, term by term."""
 
-    def __init__(self, poly: Polynomial):
+    def __init__(self, poly: flint.fmpq_mpoly):
         self.terms = [
-            ([(i, n) for i, n in enumerate(powers) if n], flint.arb(flint.fmpq(*c)))
-            for powers, c in plain_terms(poly)
+            ([(i, int(n)) for i, n in enumerate(powers) if n], flint.arb(c))
+            for powers, c in poly.terms()
         ]
 
     def at(self, x: Box) -> Any:
@@ -155,7 +143,7 @@ class BallPolynomial:
 class PolynomialSystem:
     """k polynomials in k variables, whose common roots are isolated."""
 
-    def __init__(self, polynomials: list[Polynomial]):
+    def __init__(self, polynomials: list[flint.fmpq_mpoly]):
         k = len(polynomials)
         self.radii = [[1.0] * k]
         self._f = [BallPolynomial(f) for f in polynomials]

@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
@@ -33,7 +32,7 @@ from numpy.typing import NDArray
 from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import dynamics
-from workbench.core.errors import NeverEnds, NotExact, NotSolved, TooLarge, Unbounded
+from workbench.core.errors import NeverEnds, Unbounded
 from workbench.core.fields import FLOATS
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -47,9 +46,7 @@ from workbench.optima.branch_and_bound import (
 from workbench.optima.memoryless import START_NODES, Help, SearchLimits
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.progress import Waiting
-from workbench.research.algebraic import AlgebraicOptimum, find_algebraic
 from workbench.research.policy_boxes import BoxReport, BoxSearch, is_boxable, too_large_for_boxes
-from workbench.tables.sheet import Sheet
 from workbench.text import counted
 
 _ASCENT = 1e-9
@@ -82,29 +79,6 @@ class StochasticOptimum(MemorylessOptimum):
     starts: tuple[float, ...] = ()
     boxes: int = 0
     left: int = 0
-
-    @cached_property
-    def algebraic(self) -> AlgebraicOptimum | None:
-        """The optimum in exact numbers. None where there is no small critical system to solve.
-        `require_algebraic` says why."""
-        try:
-            return self.require_algebraic()
-        except (NotExact, NotSolved, TooLarge):
-            return None
-
-    def sheet(self) -> Sheet:
-        """As for deterministic policies, with the optimum in exact numbers where it is known."""
-        found = super().sheet()
-        if self.algebraic is None:
-            return found
-        return replace(found, notes=(*found.notes, f"The optimum is {self.algebraic}."))
-
-    def require_algebraic(self) -> AlgebraicOptimum:
-        """The optimum in exact numbers, or an error that says why there is none. The model holds
-        floats, too many probabilities are free, or no isolated critical point is there."""
-        return find_algebraic(
-            self.P.with_all_actions(), self.policy, float(self.value), self.criterion
-        )
 
 
 def stochastic_optimum(

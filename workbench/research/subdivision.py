@@ -16,6 +16,7 @@ Cells of one and the same answer are listed one by one; `regions` puts them toge
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
-from workbench.equilibrium.greedy_cells import DenseTask, blocks
+from workbench.equilibrium.greedy_cells import blocks
 from workbench.equilibrium.learned_values import (
     Learned,
     check_epsilon,
@@ -51,7 +52,9 @@ from workbench.text import counted
 MOST_SYMBOLIC = 25_000
 """So many greedy policies are looked at with symbols, at most."""
 
-_SAMPLES = (Fraction(1, 100), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(99, 100))
+_SAMPLES = (Fraction(1, 100), Fraction(1, 2), Fraction(99, 100))
+"""Places on the diagonal at which an action has to be better before its sign is asked for
+everywhere, which is dear."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,13 +192,7 @@ def subdivide(
     for name, x in (("epsilon", epsilon), ("lam", target.lam)):
         if isinstance(x, float):
             raise WrongType(f"with symbols {name} must be exact, not the float {x!r}")
-    found = P.symbols | (epsilon.free_symbols if is_symbolic(epsilon) else frozenset())
-    if not 1 <= len(found) <= 2:
-        raise WorkbenchError(
-            f"a subdivision is over one or two symbols, not {len(found)}; `equilibria` answers "
-            "for numbers"
-        )
-    field = RationalFunctions(found)
+    field = _field_of(P, epsilon)
     return _Subdividing(P, learner, target, epsilon, field, until).run(symmetry)
 
 
@@ -203,39 +200,23 @@ def refute_everywhere(
     P: POMDP, learner: Learner, policy: Policy, epsilon: Number
 ) -> tuple[Label, Label] | None:
     """A pair (o, a) that refutes a greedy policy for all values of the symbols in (0, 1). There
-    q(o, a) > q(o, policy(o)) on the whole open square. None if no one pair does.
-
-    >>> from workbench.core.learners import QLearning
-    >>> P = POMDP.from_functions(
-    ...     name="one step",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {("end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
-    >>> refute_everywhere(
-    ...     P, QLearning(), Policy.deterministic(P, {"o": 0}), sympy.Symbol("epsilon")
-    ... )
-    ('o', 1)
-    """
-    epsilon = check_epsilon(epsilon)
-    symbols = P.symbols | (epsilon.free_symbols if is_symbolic(epsilon) else frozenset())
-    if not 1 <= len(symbols) <= 2:
-        raise WorkbenchError(f"the square is one of one or two symbols, not of {len(symbols)}")
+    q(o, a) > q(o, policy(o)) on the whole open square. None if no one pair does."""
     policy.fits(P)
-    q = Learned(P, target_of(learner), epsilon, RationalFunctions(symbols)).q(policy)
-    for o in deciding_rows(P).tolist():
-        for a in range(len(P.A)):
-            lead = q[o, a] - q[o, int(policy.actions[o])]
-            if lead != 0:
-                over, under = (
-                    sign_inside(coefficients(x, len(symbols))) for x in (lead.num, lead.den)
-                )
-                if over is not None and under is not None and over * under > 0:
-                    return P.O[o], P.A[a]
-    return None
+    epsilon = check_epsilon(epsilon)
+    search = _Subdividing(P, learner, target_of(learner), epsilon, _field_of(P, epsilon), math.inf)
+    actions = np.asarray(policy.actions)[search.rows]
+    pair = search.refuting(search.learned.q(policy)[search.rows], actions)
+    return None if pair is None else (P.O[int(search.rows[pair[0]])], P.A[pair[1]])
+
+
+def _field_of(P: POMDP, epsilon: Number) -> RationalFunctions:
+    found = P.symbols | (epsilon.free_symbols if is_symbolic(epsilon) else frozenset())
+    if not 1 <= len(found) <= 2:
+        raise WorkbenchError(
+            f"a subdivision is over one or two symbols, not {len(found)}; `equilibria` answers "
+            "for numbers"
+        )
+    return RationalFunctions(found)
 
 
 class _TimeIsOver(Exception):
@@ -276,11 +257,10 @@ class _Subdividing:
         left = 0
         try:
             with Waiting(f"fixed points on {self.P.name}, with symbols") as waiting:
-                always = self._violated_everywhere(actions)
                 for i, row in enumerate(actions):
                     self._ask_the_clock()
                     q = self.learned.q(self._policy(row))[self.rows]
-                    pair = self._refuting(q, row, always[i])
+                    pair = self.refuting(q, row)
                     if pair is not None:
                         refutations.append((tuple(row.tolist()), *pair))
                     else:
@@ -337,41 +317,18 @@ class _Subdividing:
         whole[self.rows] = actions
         return Policy.from_actions(self.P, whole)
 
-    def _violated_everywhere(self, actions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Lower bounds `[cell, row, a]` on how much better a is, over a few sample points in
-        floats. They tell where to look for an inequality that fails on the whole square."""
-        least = np.full((len(actions), len(self.rows), len(self.P.A)), np.inf)
-        grid = [dict.fromkeys(self.symbols, x) for x in _SAMPLES]
-        if len(self.symbols) == 2:
-            grid = [
-                dict(zip(self.symbols, (x, y), strict=True)) for x in _SAMPLES for y in _SAMPLES
-            ]
-        for point in grid:
-            task = DenseTask(
-                _substituted(self.P, point), self.target, float(_put(self.epsilon, point))
-            )
-            size = task.block_size()
-            for k in range(0, len(actions), size):
-                self._ask_the_clock()
-                part = actions[k : k + size]
-                q, _ = task.values(task.greedy(part))
-                over = q - np.take_along_axis(q, part[:, :, None], axis=2)
-                least[k : k + size] = np.minimum(least[k : k + size], over)
-        return least
-
-    def _refuting(
-        self, q: NDArray[Any], actions: NDArray[np.int64], least: NDArray[np.float64]
-    ) -> tuple[int, int] | None:
+    def refuting(self, q: NDArray[Any], actions: NDArray[np.int64]) -> tuple[int, int] | None:
         """A row and an action whose difference is negative on the whole open square."""
-        for place in np.argsort(-least.ravel())[:4].tolist():
-            o, a = divmod(place, least.shape[1])
-            if not least[o, a] > 0:
-                return None
-            d = q[o, a] - q[o, actions[o]]
-            n = len(self.symbols)
-            over, under = (sign_inside(coefficients(x, n)) for x in (d.num, d.den))
-            if over is not None and under is not None and over * under > 0:
-                return o, a
+        n = len(self.symbols)
+        points = [(x,) * n for x in _SAMPLES]
+        for o, own in enumerate(actions.tolist()):
+            for a in range(q.shape[1]):
+                d = q[o, a] - q[o, own]
+                if d == 0 or min(_value(d, point) for point in points) <= 0:
+                    continue
+                over, under = (sign_inside(coefficients(x, n)) for x in (d.num, d.den))
+                if over is not None and under is not None and over * under > 0:
+                    return o, a
         return None
 
     def _differences(self, q: NDArray[Any], actions: NDArray[np.int64]) -> list[Any]:
@@ -395,30 +352,6 @@ class _Subdividing:
                         found.setdefault(str(factor), factor)
         n = len(self.symbols)
         return [f for f in found.values() if sign_inside(coefficients(f, n)) is None]
-
-
-def _put(x: Number, point: dict[sympy.Symbol, Fraction]) -> Number:
-    if not is_symbolic(x):
-        return x
-    return number(x.subs({s: sympy.Rational(v.numerator, v.denominator) for s, v in point.items()}))
-
-
-def _substituted(P: POMDP, point: dict[sympy.Symbol, Fraction]) -> POMDP:
-    """P with numbers for its symbols."""
-    from dataclasses import replace
-
-    from workbench.core.pomdp import Distribution
-
-    def put(x: Number) -> Number:
-        return _put(x, point)
-
-    return replace(
-        P,
-        p=replace(P.p, r=P.p.r.map(put), prob=P.p.prob.map(put)),
-        omega=replace(P.omega, prob=P.omega.prob.map(put)),
-        mu=Distribution(P.S, P.mu.prob.map(put)),
-        gamma=put(P.gamma),
-    )
 
 
 def _value(d: Any, point: tuple[Fraction, ...]) -> Any:
