@@ -21,30 +21,42 @@ MOVES = {"N": (-1, 0), "S": (1, 0), "E": (0, 1), "W": (0, -1)}
 """(row, column), rows counted from the top."""
 
 
-def _placed(cells: dict[tuple[int, int], int], rows: int) -> dict[int, tuple[int, int]]:
-    """For each number of a cell where it is, counted from the bottom left."""
-    return {number: (column, rows - 1 - row) for (row, column), number in cells.items()}
+class _Cells:
+    """The numbers of the cells of a drawing, three characters to each.
+
+    Attributes
+    ----------
+    at : the number by (row, column); of : (row, column) by the number.
+    """
+
+    def __init__(self, text: str):
+        self.text, rows = text, text.split("\n")
+        self.at = {
+            (i, j // 3): int(row[j : j + 3])
+            for i, row in enumerate(rows)
+            for j in range(0, len(row), 3)
+            if row[j : j + 3].strip()
+        }
+        self.of = {number: cell for cell, number in self.at.items()}
+        self.last = len(rows) - 1
+
+    def place(self, number: Any) -> tuple[int, int] | None:
+        """Where a cell is, counted from the bottom left."""
+        if number not in self.of:
+            return None
+        row, column = self.of[number]
+        return column, self.last - row
+
+    def step(self, number: int, move: str) -> int:
+        """The cell that a move leads to. A wall blocks it."""
+        row, column = self.of[number]
+        return self.at.get((row + MOVES[move][0], column + MOVES[move][1]), number)
 
 
 # ---------------------------------------------------------------------- the cheese maze
 
-_CHEESE = {
-    (0, 0): 0,
-    (0, 1): 1,
-    (0, 2): 2,
-    (0, 3): 3,
-    (0, 4): 4,
-    (1, 0): 5,
-    (1, 2): 6,
-    (1, 4): 7,
-    (2, 0): 8,
-    (2, 2): 10,
-    (2, 4): 9,
-}
+_CHEESE = _Cells(" 0  1  2  3  4\n 5     6     7\n 8    10     9")
 _CHEESE_SEEN = (0, 1, 2, 1, 3, 4, 4, 4, 5, 5, 6)
-
-
-_CHEESE_CELLS = _placed(_CHEESE, 3)
 
 
 @task(
@@ -63,32 +75,26 @@ _CHEESE_CELLS = _placed(_CHEESE, 3)
         "best deterministic memoryless": 0.557722,  # by enumeration
     },
     drawing=Drawing(
-        " 0  1  2  3  4\n 5     6     7\n 8    10     9",
+        _CHEESE.text,
         "10: the cheese",
         Grid.of_blocks(".....\n.#.#.\n.#C#."),
-        lambda s, o: _CHEESE_CELLS.get(s),
+        lambda s, o: _CHEESE.place(s),
         COMPASS,
     ),
 )
-def cheese_maze(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
+def cheese_maze(gamma: Number = DISCOUNT) -> POMDP:
     """McCallum's cheese maze: eleven cells, seven kinds of walls, cheese at the bottom in the
     middle. [McCallum 1993]
-
-    Parameters
-    ----------
-    episodic : the episode ends at the cheese instead.
 
     >>> cheese_maze()
     POMDP cheese maze: 11 states, 7 observations, 4 actions, 80 outcomes, gamma 19/20
     """
-    places = {cell: place for place, cell in _CHEESE.items()}
     anywhere = dict.fromkeys(range(10), Fraction(1, 10))
 
     def p(s: int, a: str) -> dict[tuple[int, int], Number]:
         if s == 10:
             return {(cell, 0): x for cell, x in anywhere.items()}
-        row, column = places[s]
-        after = _CHEESE.get((row + MOVES[a][0], column + MOVES[a][1]), s)
+        after = _CHEESE.step(s, a)
         return {(after, int(after == 10)): 1}
 
     return POMDP.from_functions(
@@ -100,28 +106,12 @@ def cheese_maze(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
         omega=lambda s: {_CHEESE_SEEN[s]: 1},
         mu=anywhere,
         gamma=gamma,
-        terminal={10} if episodic else (),
     )
 
 
 # ---------------------------------------------------------------------- the 4x3 maze
 
-_FOUR_BY_THREE = {
-    (0, 0): 0,
-    (0, 1): 1,
-    (0, 2): 2,
-    (0, 3): 3,
-    (1, 0): 4,
-    (1, 2): 5,
-    (1, 3): 6,
-    (2, 0): 7,
-    (2, 1): 8,
-    (2, 2): 9,
-    (2, 3): 10,
-}
-
-
-_FOUR_BY_THREE_CELLS = _placed(_FOUR_BY_THREE, 3)
+_FOUR_BY_THREE = _Cells(" 0  1  2  3\n 4     5  6\n 7  8  9 10")
 
 
 @task(
@@ -141,52 +131,36 @@ _FOUR_BY_THREE_CELLS = _placed(_FOUR_BY_THREE, 3)
         "best deterministic memoryless": 0.429290,  # by enumeration; 0.416193 as in the file
     },
     drawing=Drawing(
-        " 0  1  2  3\n 4     5  6\n 7  8  9 10",
+        _FOUR_BY_THREE.text,
         "3: +1, 6: -1",
         Grid.of_blocks("...+\n.#.-\n...."),
-        lambda s, o: _FOUR_BY_THREE_CELLS.get(s),
+        lambda s, o: _FOUR_BY_THREE.place(s),
         COMPASS,
     ),
 )
-def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
+def four_by_three(gamma: Number = DISCOUNT) -> POMDP:
     """The 4x3 maze of Parr and Russell, with sensors for walls on the left and on the right only.
-
-    Parameters
-    ----------
-    episodic : acting in 3 or 6 ends the episode instead.
 
     >>> four_by_three()
     POMDP 4x3: 11 states, 6 observations, 4 actions, 168 outcomes, gamma 19/20
     """
-    places = {cell: place for place, cell in _FOUR_BY_THREE.items()}
     goals = {3: ("good", Fraction(1)), 6: ("bad", Fraction(-1))}
     anywhere = {cell: Fraction(1, 9) for cell in range(11) if cell not in goals}
     sideways = {"N": "EW", "S": "EW", "E": "NS", "W": "NS"}
 
-    def step(s: int, a: str) -> int:
-        row, column = places[s]
-        return _FOUR_BY_THREE.get((row + MOVES[a][0], column + MOVES[a][1]), s)
-
     def p(s: Any, a: str) -> dict[tuple[Any, Fraction], Number]:
         if s in goals:
-            reward = goals[s][1]
-            return (
-                {("end", reward): 1}
-                if episodic
-                else {(cell, reward): x for cell, x in anywhere.items()}
-            )
+            return {(cell, goals[s][1]): x for cell, x in anywhere.items()}
         found: dict[tuple[Any, Fraction], Number] = {}
         for move, x in ((a, 8), (sideways[a][0], 1), (sideways[a][1], 1)):
-            outcome = (step(s, move), Fraction(-1, 25))
+            outcome = (_FOUR_BY_THREE.step(s, move), Fraction(-1, 25))
             found[outcome] = found.get(outcome, 0) + Fraction(x, 10)
         return found
 
     def omega(s: Any) -> dict[str, int]:
-        if s == "end":
-            return {"end": 1}
         if s in goals:
             return {goals[s][0]: 1}
-        walls = (step(s, "W") == s, step(s, "E") == s)
+        walls = tuple(_FOUR_BY_THREE.step(s, side) == s for side in "WE")
         return {
             {(True, False): "left", (False, True): "right", (True, True): "both"}.get(
                 walls, "neither"
@@ -195,14 +169,13 @@ def four_by_three(gamma: Number = DISCOUNT, episodic: bool = False) -> POMDP:
 
     return POMDP.from_functions(
         name="4x3",
-        S=(*range(11), *(("end",) if episodic else ())),
-        O=("left", "right", "neither", "both", "good", "bad", *(("end",) if episodic else ())),
+        S=range(11),
+        O=("left", "right", "neither", "both", "good", "bad"),
         A=tuple(MOVES),
         p=p,
         omega=omega,
         mu=anywhere,
         gamma=gamma,
-        terminal={"end"} if episodic else (),
     )
 
 
@@ -289,21 +262,7 @@ def t_maze(n: int = 5, gamma: Number = Fraction(9, 10), bump: Number = 0) -> POM
 
 # ---------------------------------------------------------------------- heaven and hell
 
-_HEAVEN_HELL = {
-    (0, 0): 4,
-    (0, 1): 3,
-    (0, 2): 2,
-    (0, 3): 5,
-    (0, 4): 6,
-    (1, 2): 1,
-    (2, 2): 0,
-    (3, 2): 7,
-    (3, 3): 8,
-    (3, 4): 9,
-}
-
-
-_HEAVEN_HELL_CELLS = _placed(_HEAVEN_HELL, 4)
+_HEAVEN_HELL = _Cells(" 4  3  2  5  6\n       1\n       0\n       7  8  9")
 
 
 @task(
@@ -322,10 +281,10 @@ _HEAVEN_HELL_CELLS = _placed(_HEAVEN_HELL, 4)
         "best deterministic memoryless": Fraction(0),  # half heaven, half hell, or neither
     },
     drawing=Drawing(
-        " 4  3  2  5  6\n       1\n       0\n       7  8  9",
+        _HEAVEN_HELL.text,
         "0: the start, 4 and 6: heaven and hell or hell and heaven, 9: the priest",
         Grid.of_blocks("?...?\n##.##\n##A##\n##..P"),
-        lambda s, o: None if s == "end" else _HEAVEN_HELL_CELLS[s[1]],
+        lambda s, o: None if s == "end" else _HEAVEN_HELL.place(s[1]),
         COMPASS,
     ),
 )
@@ -336,14 +295,12 @@ def heaven_hell(gamma: Number = Fraction(99, 100)) -> POMDP:
     >>> heaven_hell()
     POMDP heaven-hell: 21 states (1 terminal), 12 observations, 4 actions, 80 outcomes, gamma 99/100
     """
-    places = {cell: place for place, cell in _HEAVEN_HELL.items()}
 
     def p(s: Any, a: str) -> dict[tuple[Any, int], int]:
         heaven, cell = s
         if cell in (4, 6):
             return {("end", 1 if (cell == 4) == (heaven == "left") else -1): 1}
-        row, column = places[cell]
-        return {((heaven, _HEAVEN_HELL.get((row + MOVES[a][0], column + MOVES[a][1]), cell)), 0): 1}
+        return {((heaven, _HEAVEN_HELL.step(cell, a)), 0): 1}
 
     return POMDP.from_functions(
         name="heaven-hell",

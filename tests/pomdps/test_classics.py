@@ -94,28 +94,23 @@ def test_load_unload_is_the_published_file():
     assert same_up_to_order(P, _read("loadunload.pomdp"), P.S.index, lambda o: o, lambda a: a)
 
 
-@pytest.mark.parametrize("episodic", [False, True])
-def test_cheese_maze_is_the_published_file_in_both_readings(episodic):
-    file = _read("cheese.95.POMDP", goals=[10] if episodic else [])
-    assert same_up_to_order(
-        cheese_maze(episodic=episodic), file, lambda s: s, lambda o: o, lambda a: f"{a}0"
-    )
+def test_cheese_maze_is_the_published_file():
+    file = _read("cheese.95.POMDP")
+    assert same_up_to_order(cheese_maze(), file, lambda s: s, lambda o: o, lambda a: f"{a}0")
 
 
-@pytest.mark.parametrize("episodic", [False, True])
-def test_four_by_three_is_the_published_file_but_for_its_rounding_and_one_entry(episodic):
+def test_four_by_three_is_the_published_file_but_for_its_rounding_and_one_entry():
     """The file lets a move east from 9 that goes astray to the south end in 8, through no door: it
     should stay in 9."""
     text = (DATA / "4x3.95.POMDP").read_text()
-    P = four_by_three(episodic=episodic)
-    goals = [3, 6] if episodic else []
-    wrong = parse_pomdp(text, exact=True, goals=goals)
+    P = four_by_three()
+    wrong = parse_pomdp(text, exact=True)
     assert wrong.p(9, "e") == {
         (5, Fraction(-1, 25)): Fraction(1, 10),
         (8, Fraction(-1, 25)): Fraction(1, 10),
         (10, Fraction(-1, 25)): Fraction(4, 5),
     }
-    file = parse_pomdp(text + "T: e : 9 : 8 0\nT: e : 9 : 9 0.1\n", exact=True, goals=goals)
+    file = parse_pomdp(text + "T: e : 9 : 8 0\nT: e : 9 : 9 0.1\n", exact=True)
     assert same_up_to_order(P, file, lambda s: s, lambda o: o, str.lower, close=Fraction(1, 10**6))
 
 
