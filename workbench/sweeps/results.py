@@ -9,7 +9,6 @@ seeds belong together: a `ResultLine`.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from workbench.sweeps.experiment import Experiment, Method
 from workbench.sweeps.loop_curve import LoopValues
 from workbench.sweeps.store import cells_in
 from workbench.sweeps.worker import CellOutcome
+from workbench.text import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,10 +206,9 @@ class Listing:
             name, equals, value = condition.partition("=")
             name = {"learner": "method", "step": "step_size"}.get(name.strip(), name.strip())
             if not equals or name not in (*self.names, "seed"):
-                near = difflib.get_close_matches(name, (*self.names, "seed"), n=1)
-                hint = f" (did you mean {near[0]}?)" if near else ""
+                meant = did_you_mean(name, (*self.names, "seed"))
                 raise WorkbenchError(
-                    f"cannot filter by {condition!r}{hint}: write FIELD=VALUE, where FIELD is one "
+                    f"cannot filter by {condition!r}{meant}: write FIELD=VALUE, where FIELD is one "
                     f"of {', '.join((*self.names, 'seed'))}"
                 )
             wanted.setdefault(name, set()).add(value.strip())

@@ -30,7 +30,6 @@ value and what could be meant.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
@@ -52,7 +51,7 @@ from workbench.memories import parse_memory
 from workbench.sweeps.cell import Cell, batches
 from workbench.sweeps.experiment import FINAL, GREEDY, ORACLE, PER_100, Method, OracleLoop
 from workbench.sweeps.run_cells import Budget
-from workbench.text import shorten
+from workbench.text import did_you_mean, shorten
 
 EXAMPLE = """\
 # workbench sweep SPEC.toml -o FOLDER      computes what FOLDER does not hold yet
@@ -200,9 +199,9 @@ def _toml(text: str) -> dict[str, Any]:
     try:
         spec = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"this is not TOML: {_cut(str(error))}") from None
+        raise SpecError(f"this is not TOML: {shorten(str(error), _LONGEST)}") from None
     except ValueError as error:  # a number with thousands of digits
-        raise SpecError(f"a number in it cannot be read: {_cut(str(error))}") from None
+        raise SpecError(f"a number in it cannot be read: {shorten(str(error), _LONGEST)}") from None
     _check_numbers(spec)
     return spec
 
@@ -217,7 +216,7 @@ def _check_numbers(spec: dict[str, Any]) -> None:
         elif isinstance(value, list):
             waiting += [(key, inner) for inner in value]
         elif isinstance(value, int) and value.bit_length() > 128:
-            raise SpecError(f"{_cut(key)}: a number in it is beyond 2^128")
+            raise SpecError(f"{shorten(key, _LONGEST)}: a number in it is beyond 2^128")
 
 
 class _Grid:
@@ -313,12 +312,8 @@ class _Grid:
             return [value]
         name = value.removeprefix("lists.")
         if name not in self.lists:
-            near = _near(name, self.lists)
-            raise _wrong(
-                f"{self.name}.{key}",
-                value,
-                f"there is no such list{near and f' (did you mean lists.{near}?)'}",
-            )
+            meant = did_you_mean(value, [f"lists.{known}" for known in self.lists])
+            raise _wrong(f"{self.name}.{key}", value, f"there is no such list{meant}")
         return self.lists[name]
 
     def _setting_axes(self, kind: type[Any]) -> list[list[Any]]:
@@ -426,8 +421,8 @@ def _memory(value: Any) -> str:
     try:
         return str(parse_memory(value))
     except WorkbenchError as error:
-        near = _near(value, _MEMORIES) if isinstance(value, str) else ""
-        raise SpecError(f"{error}{near and f' (did you mean {near}?)'}") from None
+        meant = did_you_mean(value, _MEMORIES) if isinstance(value, str) else ""
+        raise SpecError(f"{error}{meant}") from None
 
 
 def _setting(kind: type[Any], key: str, type_: str, value: Any) -> Any:
@@ -461,8 +456,8 @@ def _counted(what: str, value: Any, low: int = 1, high: float = math.inf) -> int
 def _one_of(value: Any, known: Iterable[str]) -> str:
     names = list(known)
     if value not in names:
-        near = _near(value, names) if isinstance(value, str) else ""
-        raise SpecError(f"choose one of {', '.join(names)}{near and f' (did you mean {near}?)'}")
+        meant = did_you_mean(value, names) if isinstance(value, str) else ""
+        raise SpecError(f"choose one of {', '.join(names)}{meant}")
     return str(value)
 
 
@@ -470,27 +465,12 @@ def _check_keys(where: str, table: Mapping[str, Any], known: Iterable[str]) -> N
     names = list(known)
     for key, value in table.items():
         if key not in names:
-            near = _near(key, names)
-            hint = f" (did you mean {near}?)" if near else ""
-            raise _wrong(
-                f"{where}.{key}" if where else key,
-                value,
-                f"unknown key{hint}; known are {', '.join(names)}",
-            )
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return found[0] if found else ""
+            why = f"unknown key{did_you_mean(key, names)}; known are {', '.join(names)}"
+            raise _wrong(f"{where}.{key}" if where else key, value, why)
 
 
 def _wrong(key: str, value: Any, why: str) -> SpecError:
-    return SpecError(f"{key} = {_shown(value)}: {_cut(why)}")
-
-
-def _cut(text: str) -> str:
-    """A text that fits into a message."""
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return SpecError(f"{key} = {_shown(value)}: {shorten(why, _LONGEST)}")
 
 
 def _shown(value: Any) -> str:

@@ -109,27 +109,6 @@ class Line:
     content: str | list[Value]
 
 
-@dataclass
-class Record:
-    """What a file says, before it means anything.
-
-    `O` and `observations` are None when it declares none: the state itself is then observed. `R` is
-    {(a, s, s', o): (at, value)}, `EVERY` in any of the four, the last line for each. `start` has
-    the token of its line, and a weight for each state.
-    """
-
-    gamma: Value
-    cost: bool
-    states: Names
-    actions: Names
-    observations: Names | None
-    T: list[Line]
-    O: list[Line] | None
-    R: dict[tuple[int, ...], tuple[int, Value]]
-    start: tuple[int, list[Value]]
-    exact: bool
-
-
 def parse_record(source: Source, exact: bool, limit: int) -> Record:
     """Read a file into a record.
 
@@ -138,12 +117,23 @@ def parse_record(source: Source, exact: bool, limit: int) -> Record:
     exact : read decimals as rationals.
     limit : the largest |S||A|, |S| and |O| accepted.
     """
-    return _Parser(source, exact, limit).file()
+    record = Record(source, exact, limit)
+    record.read()
+    return record
 
 
-class _Parser:
-    """The tokens of a file from number `i` on. Each method reads one thing there and moves past
-    it."""
+class Record:
+    """What a file says, before it means anything.
+
+    Each method reads one thing at token `i` and moves past it.
+
+    Attributes
+    ----------
+    gamma, cost, exact : the discount, whether rewards are costs, and whether numbers are rationals.
+    start : the token of the line, and a weight for each state.
+    O, observations : None where the file declares none: the state itself is then observed.
+    R : {(a, s, s', o): (at, value)}, `EVERY` in any of the four, the last line for each.
+    """
 
     def __init__(self, source: Source, exact: bool, limit: int):
         self.source, self.exact, self.limit = source, exact, limit
@@ -157,11 +147,12 @@ class _Parser:
         self.gamma: Value = 0.0
         self.cost = False
         self.names: dict[str, Names] = {}
-        self.start: tuple[int, list[Value]] | None = None
+        self.start: tuple[int, list[Value]] = (self.end, [])
         self.tables: dict[str, list[Line]] = {}
         self.R: dict[tuple[int, ...], tuple[int, Value]] = {}
 
-    def file(self) -> Record:
+    def read(self) -> None:
+        """Read the whole file."""
         readers = {
             "discount": self._discount,
             "values": self._values,
@@ -196,18 +187,11 @@ class _Parser:
             raise self.source.error(
                 self.end, "a line for O, because the file declares observations"
             )
-        return Record(
-            gamma=self.gamma,
-            cost=self.cost,
-            states=self.names["states"],
-            actions=self.names["actions"],
-            observations=self.names.get("observations"),
-            T=self.tables["T"],
-            O=self.tables.get("O"),
-            R=self.R,
-            start=self.start or (self.end, self._even(range(len(self.names["states"])))),
-            exact=self.exact,
-        )
+        self.states, self.actions = self.names["states"], self.names["actions"]
+        self.observations = self.names.get("observations")
+        self.T, self.O = self.tables["T"], self.tables.get("O")
+        if not self.start[1]:
+            self.start = self.end, self._even(range(len(self.states)))
 
     # ------------------------------------------------------------------ tokens
 
