@@ -380,17 +380,17 @@ def test_an_episode_can_be_walked_forth_and_back(page, address):
     assert page.run("document.getElementById('back').disabled")
     for _ in range(3):
         page.click("#forward")
-    assert page.text("#now").startswith("Step 3 of")
+    assert page.text("#now").startswith("Time step 3 of")
     assert page.run("document.querySelectorAll('#trace tbody tr').length") == 4
     page.click("#back")
-    assert page.text("#now").startswith("Step 2 of")
+    assert page.text("#now").startswith("Time step 2 of")
     page.click("#last")
-    assert page.text("#now").startswith(f"Step {length} of")
+    assert page.text("#now").startswith(f"Time step {length} of")
     assert page.run("document.getElementById('forward').disabled")
     page.click("#first")
-    assert page.text("#now").startswith("Step 0 of")
+    assert page.text("#now").startswith("Time step 0 of")
     page.choose("#time", "2")
-    assert page.text("#now").startswith("Step 2 of")
+    assert page.text("#now").startswith("Time step 2 of")
     assert page.run("document.querySelectorAll('#plan circle.agent').length") == 1
     assert re.search(r"The force is (on|off)", page.text("#plan"))
 

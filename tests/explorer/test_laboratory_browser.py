@@ -117,7 +117,7 @@ def test_every_number_on_show_is_the_packages_for_every_memory(page, id):
 def test_a_learner_in_the_worker_is_the_packages_and_its_greedy_policy_can_be_shown(page):
     show(page, "task=recall&m=OA1&lseed=5&steps=20000&epsilon=0.1")
     page.click("#learn")
-    page.until("document.getElementById('learner-said').textContent.startsWith('20,000 steps')")
+    page.until("document.getElementById('learner-said').textContent.startsWith('20,000 time steps')")
     page.until("!document.getElementById('take-greedy').disabled")
     E = augment(next(e.P for e in entries() if e.id == "recall"), "OA1")
     run = learn(E, QLearning(epsilon=0.1), steps=20_000, every=20_000, seeds=[5])
@@ -141,7 +141,7 @@ def test_a_learner_makes_more_than_a_million_steps_a_second_and_can_be_paused(pa
     page.until("document.getElementById('learn').textContent === 'Learn'")
     said = page.text("#learner-said")
     assert float(re.search(r"([\d.]+) million a second", said)[1]) > 1
-    assert int(said.split(" steps")[0].replace(",", "")) < 300_000_000
+    assert int(said.split(" time steps")[0].replace(",", "")) < 300_000_000
 
 
 def test_fractions_are_exact_after_edits_and_steps_of_the_loop(page):
@@ -285,7 +285,7 @@ def test_the_phase_portrait_is_live_and_is_the_packages(page):
     assert "portrait=1" in page.run("location.hash")
     check_portrait(page, "recall", "OA1", QLearning(epsilon=0.1))
     page.click("#learn")
-    page.until("document.getElementById('learner-said').textContent.startsWith('4,096 steps')")
+    page.until("document.getElementById('learner-said').textContent.startsWith('4,096 time steps')")
     page.until("document.getElementById('learn').textContent === 'Learn'")
     learner = QLearning(epsilon=0.1, step=0.05)
     shown, places = check_portrait(page, "recall", "OA1", learner)
@@ -342,7 +342,7 @@ def test_a_link_opens_the_portrait_at_its_axes_and_what_has_none_says_why(page):
 def test_beliefs_follow_the_episode(page):
     show(page, "task=tiger&m=none&seed=3")
     states = [show_label(s) for s in entry_of("tiger").P.S if s not in entry_of("tiger").P.terminal]
-    assert page.text("#belief") == f"Belief at step 0: {states[0]} 1/2, {states[1]} 1/2."
+    assert page.text("#belief") == f"Belief at time step 0: {states[0]} 1/2, {states[1]} 1/2."
     page.click('#policy button[data-o="0"][data-a="0"]')
     heard = page.run(
         "(() => { const p = Workbench.page; return p.episode.steps.slice(0, 3).map((s) => "

@@ -211,11 +211,11 @@ def greyed(page):
 )
 def test_a_greyed_button_says_why_on_itself_and_below(page, hash, expected):
     show(page, hash)
-    first = dict.fromkeys(("to the beginning", "◀ Back"), "this is the first step")
+    first = dict.fromkeys(("to the beginning", "◀ Back"), "this is the first time step")
     nothing = {"Show its greedy policy": "nothing has been learned yet"}
     assert greyed(page) == expected | first | nothing
     page.click("#last")
-    last = dict.fromkeys(("Forward ▶", "to the end"), "this is the last step")
+    last = dict.fromkeys(("Forward ▶", "to the end"), "this is the last time step")
     assert greyed(page) == expected | last | nothing
     said = "".join(map(page.text, ("#loop-why", "#episode-why", "#learner-why")))
     for name, why in greyed(page).items():
@@ -224,10 +224,18 @@ def test_a_greyed_button_says_why_on_itself_and_below(page, hash, expected):
 
 
 def test_where_too_many_policies_are_to_be_tried_and_nothing_is_known_it_says_so(page):
-    show(page, "task=tiger&m=K2")
+    show(page, "task=sutton_grid&m=K1")
+    assert page.text("#best") == "too many to try"
     assert greyed(page)["Best deterministic policy"] == (
         "there are too many deterministic policies to try here"
     )
+
+
+def test_a_good_policy_is_looked_for_in_the_background(page):
+    page.open("about:blank")
+    show(page, "task=tiger&m=K2")
+    page.until("document.getElementById('best').textContent.startsWith('at least')")
+    assert "Best deterministic policy" not in greyed(page)
 
 
 def test_a_policy_without_values_says_that_nothing_can_be_improved(page):

@@ -13,7 +13,7 @@
   const state = { task: tasks.has("recall4") ? "recall4" : data.tasks[0].id, memory: "B1", step: 0.02, lambda: 0, weights: "visits", rewards: null, seed: 1, t: 0, at: null, pi: null, n: 0, file: null, extra: {} };
   let P, loop, episode, best, oneStep, bootstrapped, marks, timer = null, rowsOf = 0;
   let running = null; // a run in the worker: its {stop, forget}, how far it is, and all values so far
-  let forgetSearch = () => {}; // of a search for the best policy that is still on
+  let forgetSearch = () => {}, searching = false; // a search for the best policy that is still on
   let plain; // whether the loop so far is the one from uniform with the step on show, so that a link can bring it back
 
   // ------------------------------------------------------------------ the address
@@ -138,8 +138,13 @@
   function findBest() {
     forgetSearch();
     best = bestOf(P, state.memory);
-    if (best === null && P.nO * P.nA * P.nS <= MOST_SEARCHED) {
-      forgetSearch = W.background.lookForBest(modelForWorker(), state.memory, 20 * data.most_policies, (found) => { best = found; draw(); });
+    searching = best === null && P.nO * P.nA * P.nS <= MOST_SEARCHED;
+    if (searching) {
+      forgetSearch = W.background.lookForBest(modelForWorker(), state.memory, 20 * data.most_policies, (found) => {
+        searching = false;
+        best = found;
+        draw();
+      });
     }
   }
 
@@ -205,7 +210,7 @@
   /** Whether a loop that ended did well: a sentence, a class, and a few words. */
   function judged(ended, found, history) {
     const where = ended.how === "fixed" ? `Fixed at ${W.shown(ended.value)}`
-      : `Limit cycle of period ${ended.period} around ${W.shown(ended.value)}: greedy goes back and forth, the policy stays stochastic`;
+      : `Limit cycle of period ${ended.period} around ${W.shown(ended.value)} (greedy goes back and forth, the policy stays stochastic)`;
     const below = (x) => ended.value < x - 1e-6 * Math.max(1, Math.abs(x));
     if (found && below(found.value)) {
       return [`${where}: stuck. ${found.decided ? "The best deterministic policy with this memory is worth" : "A deterministic policy with this memory is worth"} ${W.shown(found.value)}.`, "stuck", "stuck"];
@@ -250,8 +255,8 @@
     $("value").textContent = W.shown(values[values.length - 1], 6);
     $("iterate").textContent = running ? running.n : loop.n;
     const bestEnds = best && Number.isFinite(best.value);
-    $("best").textContent = bestEnds ? `${best.decided ? "" : "at least "}${W.shown(best.value, 6)}` : best ? "none of them ends" : "too many to try";
-    $("history").textContent = bestHistory() === undefined ? "–" : W.shown(bestHistory(), 6);
+    $("best").textContent = bestEnds ? `${best.decided ? "" : "at least "}${W.shown(best.value, 6)}` : best ? "none of them ends" : searching ? "looking for it …" : "too many to try";
+    $("history").textContent = bestHistory() === undefined ? "not known" : W.shown(bestHistory(), 6);
     const [text, kind] = verdict();
     $("verdict").textContent = text;
     $("verdict").className = `verdict ${kind}`;
@@ -286,7 +291,7 @@
     if (canTakeBest()) return "";
     if (best && !Number.isFinite(best.value)) return "no deterministic policy ends";
     if (best) return `there are too many policies to try here; only the value ${W.shown(best.value)} is known, from the package`;
-    return "there are too many deterministic policies to try here";
+    return searching ? "it is still looked for" : "there are too many deterministic policies to try here";
   }
 
   /** Disable the buttons for which there is a reason, and say the reasons: below them, and on each for whoever points at it. */
@@ -368,11 +373,11 @@
     const m = P.memory.kind === "none" ? "" : `, memory ${P.memory.label(P.m[s])}`;
     const gained = steps.slice(0, t).reduce((total, step, i) => total + P.gamma ** i * step.r, 0);
     const end = over ? (episode.ended ? " The episode is over." : " The episode is cut off here.") : "";
-    $("now").textContent = `Step ${t} of ${steps.length}${episode.ended ? "" : " or more"}: state ${P.base.S[P.s[s]]}${m}, ` +
+    $("now").textContent = `Time step ${t} of ${steps.length}${episode.ended ? "" : " or more"}: state ${P.base.S[P.s[s]]}${m}, ` +
       `${over && episode.ended ? "" : `sees ${P.base.O[P.o[s]]}, `}return so far ${W.shown(gained)}.${end}`;
     $("time").max = steps.length;
     $("time").value = t;
-    const before = t === 0 ? "this is the first step" : "", after = over ? "this is the last step" : "";
+    const before = t === 0 ? "this is the first time step" : "", after = over ? "this is the last time step" : "";
     drawGreyed("episode-why", { first: before, back: before, forward: after, last: after });
     const rows = steps.slice(0, Math.min(t + 1, steps.length)).map((step, i) => {
       const { nW, W: writes } = P.memory, done = i < t;
@@ -462,7 +467,7 @@
     const base = baseModel(), model = modelForWorker(), names = Object.keys(task().memories), rows = names.map((name) => [name, "waiting", "", "", ""]);
     const show = () => {
       const cells = rows.map(([name, ends, most, kind, words]) => `<tr><th scope="row">${name}</th><td>${ends}</td><td>${most}</td><td class="${kind}">${W.escape(words)}</td></tr>`);
-      $("everywhere").innerHTML = `<table><caption>The loop from uniform, step ${state.step}</caption><thead><tr><th scope="col">memory</th>` +
+      $("everywhere").innerHTML = `<table><caption>The loop from uniform, step size ${state.step}</caption><thead><tr><th scope="col">memory</th>` +
         `<th scope="col">ends at</th><th scope="col">best deterministic</th><th scope="col">verdict</th></tr></thead><tbody>${cells.join("")}</tbody></table>`;
     };
     const next = (i) => {

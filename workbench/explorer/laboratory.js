@@ -21,7 +21,7 @@
     if (!loop.now) return "this policy has no values";
     const why = W.whyNotExact(P);
     if (why) return why;
-    if (loop.n > 60) return `after ${loop.n} steps of the loop the fractions are too long`;
+    if (loop.n > 60) return `after ${loop.n} iterates the fractions are too long`;
     return exactPolicy() ? "" : "this policy is not known in fractions";
   }
 
@@ -132,8 +132,8 @@
     $("learn").setAttribute("aria-pressed", Boolean(latest && latest.going));
     if (!latest) { $("learner-said").textContent = "Nothing learned yet."; $("learner-chart").innerHTML = ""; return; }
     const speed = latest.speed ? `, ${(latest.speed / 1e6).toFixed(1)} million a second` : "";
-    $("learner-said").textContent = `${latest.steps.toLocaleString("en")} steps${speed}, ${latest.episodes.toLocaleString("en")} episodes, ` +
-      `${latest.steps ? W.shown((100 * latest.rewards) / latest.steps) : "–"} reward per 100 steps. The greedy policy is worth ${W.shown(latest.value, 6)}.`;
+    $("learner-said").textContent = `${latest.steps.toLocaleString("en")} time steps${speed}, ${latest.episodes.toLocaleString("en")} episodes, ` +
+      `${latest.steps ? W.shown((100 * latest.rewards) / latest.steps) : "–"} reward per 100 time steps. The greedy policy is worth ${W.shown(latest.value, 6)}.`;
     const levels = page.best && Number.isFinite(page.best.value) ? [{ value: page.best.value, text: `best deterministic ${W.shown(page.best.value)}` }] : [];
     $("learner-chart").innerHTML = W.chart(curve.map(([, value]) => value), levels, page.data.styles[state.memory], curve.map(([steps]) => steps));
   }
@@ -203,30 +203,39 @@
       `<text x="${(left + size - 16) / 2}" y="${size - 6}" text-anchor="middle">π(${labels[0]})</text>` +
       `<text transform="translate(12 ${(size - low) / 2}) rotate(-90)" text-anchor="middle">π(${labels[1]})</text>` +
       `<text x="${left}" y="${size - 22}" text-anchor="middle">0</text><text x="${size - 16}" y="${size - 22}" text-anchor="middle">1</text></svg>`;
-    $("plane-said").textContent = `Arrows: which way a step towards greedy goes. Dots: it stays. Shade: the value, from ${W.shown(least)} to ${W.shown(most)}. The ring is the policy on show, which fixes everything else.`;
+    $("plane-said").textContent = `Arrows: which way an update towards greedy goes. Dots: it stays. Shade: the value, from ${W.shown(least)} to ${W.shown(most)}. The ring is the policy on show, which fixes everything else.`;
   }
 
   // ------------------------------------------------------------------ TD against Monte Carlo
 
-  /** Labels at the right end of the lines, one for all lines that are the same, none over another. */
-  function endLabels(P, lines, right, y, [top, bottom]) {
-    const last = lines[lines.length - 1], groups = new Map(), GAP = 13;
+  const hueOf = (P, a) => `hsl(${Math.round((360 * a) / P.nA + 20)} 65% 48%)`;
+
+  /** What is written at the right end of the lines, once for all lines that are the same. */
+  function endLabels(P, lines) {
+    const last = lines[lines.length - 1], groups = new Map();
     for (let a = 0; a < P.nA; a++) {
       if (!lines.every((row) => Number.isFinite(row[a]))) continue;
       const key = lines.map((row) => row[a].toPrecision(9)).join();
       groups.set(key, [...(groups.get(key) || []), a]);
     }
-    const labels = [...groups.values()].map((actions) => ({ actions, at: y(last[actions[0]]) })).sort((one, other) => one.at - other.at);
+    return [...groups.values()].map((actions) => {
+      const names = actions.map((a) => W.actionLabel(P, a)), shown = names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join("; ");
+      return { value: last[actions[0]], hue: hueOf(P, actions[actions.length - 1]), text: `${shown}: ${W.shown(last[actions[0]])}`, names: names.join("; ") };
+    });
+  }
+
+  /** The labels beside the ends of their lines, none over another. */
+  function placedLabels(labels, right, y, [top, bottom]) {
+    const GAP = 15;
+    labels.sort((one, other) => other.value - one.value);
     if (labels.length * GAP > bottom - top + GAP) return ""; // no room
     let free = top;
-    for (const label of labels) { label.place = Math.max(label.at, free); free = label.place + GAP; }
+    for (const label of labels) { label.place = Math.max(y(label.value), free); free = label.place + GAP; }
     let limit = bottom;
     for (const label of labels.slice().reverse()) { label.place = Math.min(label.place, limit); limit = label.place - GAP; }
-    return labels.map(({ actions, at, place }) => {
-      const names = actions.map((a) => W.actionLabel(P, a)), shown = names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join("; ");
-      return `<line class="grid" x1="${right}" x2="${right + 14}" y1="${at}" y2="${place}"/>` +
-        `<text x="${right + 17}" y="${place + 4}" font-size="11">${W.escape(shown)}: ${W.shown(last[actions[0]])}<title>${W.escape(names.join("; "))}</title></text>`;
-    }).join("");
+    return labels.map(({ value, hue, text, names, place }) =>
+      `<line stroke="${hue}" stroke-opacity="0.6" x1="${right}" x2="${right + 14}" y1="${y(value)}" y2="${place}"/>` +
+      `<text x="${right + 17}" y="${place + 4}" font-size="11">${W.escape(text)}<title>${W.escape(names)}</title></text>`).join("");
   }
 
   function drawLambda() {
@@ -236,7 +245,7 @@
       $("lambda-row").innerHTML = rows.map((o) => { const { m, o: seen } = W.rowLabels(P, o); return `<option value="${o}">${W.escape([m, seen].filter((x) => x !== null).join(", "))}</option>`; }).join("");
     }
     if (!loop.now || !$("lambda-card").open) { $("lambda-chart").innerHTML = ""; return; }
-    const o = Number($("lambda-row").value), width = 640, height = 280, left = 56, right = 190, top = 14, bottom = 40, lines = [];
+    const o = Number($("lambda-row").value), height = 280, left = 56, top = 14, bottom = 40, lines = [];
     try {
       for (let i = 0; i <= 20; i++) lines.push(Array.from(W.td(P, loop.pi, i / 20, loop.now).q.subarray(o * P.nA, (o + 1) * P.nA)));
     } catch (error) {
@@ -247,12 +256,13 @@
     const finite = lines.flat().filter(Number.isFinite);
     let low = Math.min(...finite), high = Math.max(...finite);
     if (high - low < 1e-9) { low -= 0.5; high += 0.5; }
+    const labels = endLabels(P, lines), right = 40 + 6.4 * Math.max(...labels.map(({ text }) => text.length)), width = 450 + right;
     const x = (l) => left + l * (width - left - right), y = (v) => top + ((height - top - bottom) * (high - v)) / (high - low);
     const drawn = lines[0].map((_, a) => {
       if (!lines.every((row) => Number.isFinite(row[a]))) return "";
-      const hue = `hsl(${Math.round((360 * a) / P.nA + 20)} 65% 48%)`, points = lines.map((row, i) => `${x(i / 20).toFixed(1)},${y(row[a]).toFixed(1)}`).join(" ");
-      return `<polyline points="${points}" fill="none" stroke="${hue}" stroke-width="2" stroke-dasharray="${["", "6 3", "2 3", "8 3 2 3"][a % 4]}"/>`;
-    }).join("") + endLabels(P, lines, x(1), y, [top, height - bottom]);
+      const points = lines.map((row, i) => `${x(i / 20).toFixed(1)},${y(row[a]).toFixed(1)}`).join(" ");
+      return `<polyline points="${points}" fill="none" stroke="${hueOf(P, a)}" stroke-width="2" stroke-dasharray="${["", "6 3", "2 3", "8 3 2 3"][a % 4]}"/>`;
+    }).join("") + placedLabels(labels, x(1), y, [top, height - bottom]);
     $("lambda-chart").innerHTML = `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="TD(λ) values of one row, from λ = 0 to Monte Carlo">` +
       `<line class="grid" x1="${x(state.lambda)}" x2="${x(state.lambda)}" y1="${top}" y2="${height - bottom}"/>${drawn}` +
       `<text x="${x(0)}" y="${height - 18}" text-anchor="middle">λ = 0</text><text x="${x(1)}" y="${height - 18}" text-anchor="middle">1: Monte Carlo</text>` +
@@ -287,7 +297,7 @@
     const seen = steps.slice(0, last + 1).map((step) => P.o[step.s]), done = steps.slice(0, last).map((step) => Math.floor(step.a / nW));
     const b = W.beliefsAlong(P.base, seen, done)[last];
     const shown = Array.from(b, (x, s) => [x, P.base.S[s]]).filter(([x]) => x > 1e-12).sort((x, y) => y[0] - x[0]);
-    $("belief").textContent = `Belief at step ${last}: ${shown.slice(0, 8).map(([x, s]) => `${s} ${W.shown(x)}`).join(", ")}${shown.length > 8 ? `, and ${shown.length - 8} more states` : ""}.`;
+    $("belief").textContent = `Belief at time step ${last}: ${shown.slice(0, 8).map(([x, s]) => `${s} ${W.shown(x)}`).join(", ")}${shown.length > 8 ? `, and ${shown.length - 8} more states` : ""}.`;
   }
 
   // ------------------------------------------------------------------ files in and out

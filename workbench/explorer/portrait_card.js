@@ -139,7 +139,7 @@
     const points = [];
     for (let k = 0; k < path.length; k += 2) points.push(`${px(path[k]).toFixed(1)},${py(path[k + 1]).toFixed(1)}`);
     if (points.length > 1) parts.push(`<polyline class="halo" points="${points.join(" ")}"/><polyline class="path" points="${points.join(" ")}"/>`);
-    sums.forEach(([sx, sy, n], k) => parts.push(`<text class="region" x="${(sx / n).toFixed(1)}" y="${(sy / n + 5).toFixed(1)}" text-anchor="middle">${k + 1}</text>`));
+    sums.forEach(([sx, sy, n], k) => parts.push(`<text class="region" x="${(sx / n).toFixed(1)}" y="${Math.max(sy / n + 5, TOP + 24).toFixed(1)}" text-anchor="middle">${k + 1}</text>`));
     ends.forEach(({ at }, k) => {
       if (!at.every(Number.isFinite)) return;
       parts.push(`<circle class="end" cx="${px(at[0]).toFixed(1)}" cy="${py(at[1]).toFixed(1)}" r="8"/><text class="small" x="${px(at[0]).toFixed(1)}" y="${(py(at[1]) + 4).toFixed(1)}" text-anchor="middle">${k + 1}</text>`);
@@ -173,7 +173,7 @@
     const whole = kept.P.nO * kept.P.nA === 2 || W.decidingRows(kept.P).length * kept.P.nA === 2;
     const fixed = !kept.fixed ? "Fixed points are those of “Where can it settle?” above; there are too many greedy policies to look at all of them here."
       : kept.fixed.length === 0 ? "There is no fixed point: whichever policy the learner follows, the values it learns make another action look better." : `${kept.fixed.length === 1 ? "The diamond: the one fixed point" : `Diamonds: the ${kept.fixed.length} fixed points`} of learning${whole ? "" : ", seen from this plane"}, ${kept.fixed.every(({ strict }) => strict) ? "strict" : "hollow where tied"}.`;
-    return `Colours and numbers: which policy is greedy. Arrows: where the table goes on average, with small steps. A ring with a number: where that region's arrows lead. ${fixed} ` +
+    return `Colours and numbers: which policy is greedy. Arrows: where the table goes on average, with small step sizes. A ring with a number: where that region's arrows lead. ${fixed} ` +
       `${found.path.length ? "The line is the run." : "Press Learn, and the run is drawn on top."}${whole ? "" : " All other entries of the table stay as chosen above."}`;
   }
 

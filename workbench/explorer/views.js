@@ -112,7 +112,7 @@ var Workbench = Workbench || {};
       `<text class="level" x="${i % 2 ? left + 6 : width - right - 4}" y="${y(line.value) - 6}" text-anchor="${i % 2 ? "start" : "end"}">${escape(line.text)}</text>`).join("");
     const end = Number.isFinite(values[last]) ? `<circle cx="${x(places[last])}" cy="${y(values[last])}" r="4" fill="${style.color}"/>` : "";
     return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${steps ? "exact value of the greedy policy" : "value of the policy"} over ${places[last]} ${steps ? "steps" : "iterates"}, now ${shown(values[last])}">` +
-      `${ticks}${marks}${below}<text x="${(left + width - right) / 2}" y="${height - 5}" text-anchor="middle">${steps ? "steps" : "iterate"}</text>` +
+      `${ticks}${marks}${below}<text x="${(left + width - right) / 2}" y="${height - 5}" text-anchor="middle">${steps ? "time steps" : "iterate"}</text>` +
       `<polyline points="${points}" fill="none" stroke="${style.color}" stroke-width="2.2" stroke-dasharray="${style.dash}"/>${end}</svg>`;
   }
 
