@@ -19,7 +19,7 @@ from workbench import (
 )
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.evaluation.transition_diagram import action_label, transition_diagram
-from workbench.figures.canvas import Arrow, Canvas
+from workbench.figures.canvas import Arrow, Canvas, snake
 
 # ---------------------------------------------------------------------- the transition diagram as
 # data
@@ -228,3 +228,12 @@ def test_an_arrow_avoids_boxes_and_labels():
         abs(label.x - other.x) >= (label.width + other.width) / 2
         or abs(label.y - other.y) >= label.height
     )
+
+
+def test_arrows_can_go_round_a_turn_one_inside_the_other():
+    layers = [["a", "b"], ["c", "d"]]
+    first, second = snake(layers, dict.fromkeys("abcd", (1.0, 0.2)), gap=(1.0, 0.5), width=2.0)
+    assert first.places["a"][1] > first.places["b"][1]
+    assert second.places["d"][1] > second.places["c"][1]  # b to d within a to c
+    (row,) = snake(layers, dict.fromkeys("abcd", (1.0, 0.2)), gap=(1.0, 0.5), width=5.0)
+    assert row.places["c"][1] > row.places["d"][1]

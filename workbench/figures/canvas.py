@@ -35,6 +35,9 @@ _START = 0.3
 _STRETCH = 0.9
 """How much wider than asked the gaps of a single row may be."""
 
+_ROUND = 0.55
+"""What arrows that go from row to row have on both sides."""
+
 _LOOP = 0.17
 """The radius of an arrow from a node to itself."""
 
@@ -417,21 +420,40 @@ def snake(
     sizes : of the nodes' texts.
     gap : between layers, and between the nodes of one layer.
     """
-    rows: list[list[Sequence[Hashable]]] = [[]]
-    used = 0.0
-    for layer in layers:
-        breadth = max(sizes[key][0] for key in layer) + _PADDING
-        if rows[-1] and used + gap[0] + breadth > width:
-            rows.append([])
-            used = 0.0
-        used += breadth + (gap[0] if rows[-1] else 0.0)
-        rows[-1].append(layer)
+    rows = _filled(layers, sizes, gap[0], width)
     if len(rows) == 1:  # use the width that there is
         taken = sum(max(sizes[key][0] for key in layer) + _PADDING for layer in rows[0])
         across = min(gap[0] + _STRETCH, (width - taken) / max(1, len(rows[0]) - 1))
         margin = (width - taken - across * (len(rows[0]) - 1)) / 2
         return [_row(rows[0], sizes, (across, gap[1]), width, False, margin)]
-    return [_row(row, sizes, gap, width, bool(place % 2)) for place, row in enumerate(rows)]
+    # Arrows go round a turn one inside the other: there is room for them, and the next row is
+    # turned over.
+    margin = _ROUND if any(len(layer) > 1 for row in rows for layer in row) else 0.0
+    rows = _filled(layers, sizes, gap[0], width - 2 * margin)
+    found: list[CanvasRow] = []
+    for place, row in enumerate(rows):
+        turned = [layer[:: -1 if place % 2 else 1] for layer in row]
+        found.append(_row(turned, sizes, gap, width, bool(place % 2), margin))
+    return found
+
+
+def _filled(
+    layers: Sequence[Sequence[Hashable]],
+    sizes: dict[Hashable, tuple[float, float]],
+    gap: float,
+    width: float,
+) -> list[list[Sequence[Hashable]]]:
+    """The layers of each row."""
+    rows: list[list[Sequence[Hashable]]] = [[]]
+    used = 0.0
+    for layer in layers:
+        breadth = max(sizes[key][0] for key in layer) + _PADDING
+        if rows[-1] and used + gap + breadth > width:
+            rows.append([])
+            used = 0.0
+        used += breadth + (gap if rows[-1] else 0.0)
+        rows[-1].append(layer)
+    return rows
 
 
 def _row(
