@@ -117,7 +117,8 @@ def test_every_number_on_show_is_the_packages_for_every_memory(page, id):
 def test_a_learner_in_the_worker_is_the_packages_and_its_greedy_policy_can_be_shown(page):
     show(page, "task=recall&m=OA1&lseed=5&steps=20000&epsilon=0.1")
     page.click("#learn")
-    page.until("document.getElementById('learner-said').textContent.startsWith('20,000 time steps')")
+    said = "document.getElementById('learner-said').textContent"
+    page.until(f"{said}.startsWith('20,000 time steps')")
     page.until("!document.getElementById('take-greedy').disabled")
     E = augment(next(e.P for e in entries() if e.id == "recall"), "OA1")
     run = learn(E, QLearning(epsilon=0.1), steps=20_000, every=20_000, seeds=[5])
@@ -285,7 +286,8 @@ def test_the_phase_portrait_is_live_and_is_the_packages(page):
     assert "portrait=1" in page.run("location.hash")
     check_portrait(page, "recall", "OA1", QLearning(epsilon=0.1))
     page.click("#learn")
-    page.until("document.getElementById('learner-said').textContent.startsWith('4,096 time steps')")
+    said = "document.getElementById('learner-said').textContent"
+    page.until(f"{said}.startsWith('4,096 time steps')")
     page.until("document.getElementById('learn').textContent === 'Learn'")
     learner = QLearning(epsilon=0.1, step=0.05)
     shown, places = check_portrait(page, "recall", "OA1", learner)
