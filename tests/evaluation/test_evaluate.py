@@ -17,6 +17,7 @@ from pomdps import gravity, recall, recall4
 from workbench import POMDP, Policy, augment, evaluate, random_pomdp, simulate, td_values, uniform
 from workbench.agents.simulate import discounted_return
 from workbench.core import linear
+from workbench.core.chain import exact_value
 from workbench.core.errors import (
     NeverEnds,
     NotExact,
@@ -520,3 +521,11 @@ def test_what_has_no_discounted_weight_is_undefined_in_every_arithmetic():
     assert exact.q["early", "go"] == floats.q["early", "go"] == 1
     assert exact.q["late", "go"] is None
     assert np.isnan(floats.q["late", "go"])
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_the_value_from_the_states_that_are_reached_is_that_from_all(data):
+    P = data.draw(pomdps())
+    pi = data.draw(policies(P, deterministic=data.draw(st.booleans())))
+    assert exact_value(P, pi) == evaluate(P, pi, exact=True).value

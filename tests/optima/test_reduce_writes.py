@@ -6,7 +6,7 @@ import pytest
 
 from pomdps import gravity, recall4
 from workbench import augment, best_memoryless
-from workbench.core.exact_value import exact_value
+from workbench.core.chain import exact_value
 from workbench.core.policy import Policy
 from workbench.optima import reduce_writes as module
 from workbench.optima.reduce_writes import reduce_writes

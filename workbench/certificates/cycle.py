@@ -32,8 +32,8 @@ from workbench.certificates.loop import (
     differences,
     is_positive,
 )
+from workbench.core.chain import exact_value
 from workbench.core.ending import LoopRun
-from workbench.core.exact_value import exact_value
 from workbench.core.fields import RATIONALS
 from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers

@@ -32,9 +32,9 @@ import sympy
 from numpy.typing import NDArray
 
 from workbench.core.augment import augment
+from workbench.core.chain import exact_value
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
-from workbench.core.exact_value import exact_value
 from workbench.core.fields import FLOATS, RATIONALS, RationalFunctions
 from workbench.core.horizon import has_finite_horizon
 from workbench.core.improve import start_loop

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from workbench.core.double_kernels import UNIT, follow_rows, leaving, mix_rows
 from workbench.core.dynamics import Dynamics, Mask, check_policy_range, dynamics
 from workbench.core.errors import NeverEnds, NotSolved
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.kernels import read_only
 from workbench.core.linear import ONE, LinearSystem, Solution, refusal, share_errors
-from workbench.core.numbers import Numbers
+from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, keep_entries, merge_rows, own_rows
@@ -251,3 +251,12 @@ def reached_rows(P: POMDP, pi: Policy) -> list[int]:
     chain = dynamics(P, FLOATS).follow(pi.prob.floats)
     states = chain.visited & ~P.terminal.mask
     return sorted({int(o) for o in chain.D.entry_o[states[chain.D.entry_s]]})
+
+
+def exact_value(P: POMDP, pi: Policy) -> Number:
+    """The value of an exact policy, solved for the states that it reaches and no others."""
+    chain = follow_policy(dynamics(P, RATIONALS), pi)
+    elsewhere, side = ~chain.visited, chain.side.copy()
+    side[elsewhere] = RATIONALS.one(0)
+    v = chain.solve(side, True, chain.rows_of(elsewhere)).x
+    return RATIONALS.back((chain.D.mu * v).sum())

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.chain import exact_value
 from workbench.core.dynamics import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
-from workbench.core.exact_value import exact_value
 from workbench.core.fields import FLOATS
 from workbench.core.greedy_choice import Actions
 from workbench.core.numbers import Number, number

@@ -50,16 +50,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.assess import assess, mix_actions
+from workbench.core.assess import Assessment, assess, mix_actions
 from workbench.core.chain import Chain, follow_policy
-from workbench.core.double_kernels import UNIT, weighted_sum
+from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import Mask, dynamics, field_of
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.fields import Bounded
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.weights import Weighting, known, weights_named
+from workbench.core.weights import Weighting, known, weighted_means, weights_named
 from workbench.tables.sheet import Drawn
 from workbench.tables.table import Conditional, Table, Vector
 from workbench.text import counted, did_you_mean, escape_html, shown
@@ -129,31 +129,23 @@ class Evaluation(Drawn):
         """Mean reward per time step: sum_s visits(s) r_pi(s) / sum_s visits(s), over non-terminal
         states. Where visits are infinite, it is the average in the long run. It is undefined if no
         action is taken. In floats it has a bound on its error, `average_reward.error`."""
+        is_exact, d = self.v.raw.dtype == object, self.visits.raw
         if self.criterion == "average":
-            return self.value if self.v.raw.dtype == object else Bounded(self.value, self.error)
-        is_exact = self.v.raw.dtype == object
-        d = self.visits.raw
+            return self.value if is_exact else Bounded(self.value, self.error)
         if not known(d).all():
             return evaluate(self.P, self.pi, is_exact, "stationary").average_reward
-        field = field_of(self.P, self.pi, is_exact)
-        D = dynamics(self.P, field)
-        total = d[D.alive].sum() if D.alive.any() else field.one(0)
+        D = dynamics(self.P, field_of(self.P, self.pi, is_exact))
+        total = d[D.alive].sum() if D.alive.any() else D.field.one(0)
         if total == 0:
             return None if is_exact else np.nan
         chain = follow_policy(D, self.pi)
-        share = np.where(D.alive, d, field.one(0)) / total
-        if is_exact:
-            return field.back((share * chain.r).sum())
-        off = np.abs(chain.side[1]) + chain.given * chain.side[2]
-        mean, error = weighted_sum(np.stack([share, 0 * share]), chain.r, off, 0.0)
-        # as for q(o, a): weights off by shares e move a mean by what is away from it
-        e = np.where(D.alive, self.visits_error.raw, 0.0) + (len(d) + 8) * UNIT
-        doubt = float((share * np.minimum(e, 1.0)).sum())
-        if doubt >= 0.5:
-            return Bounded(np.nan, np.inf)
-        moved = float((share * e * np.abs(chain.r - mean)).sum())
-        total_error = (len(d) + 8) * UNIT * abs(mean)  # shares add up to 1 but for rounding
-        return Bounded(mean, (error + moved + total_error) / (1 - doubt) * (1 + 1e-9))
+        share, states = np.where(D.alive, d, D.field.one(0)) / total, np.arange(len(d))
+        off = np.zeros(len(d))
+        if not is_exact:
+            off = np.abs(chain.side[1]) + (chain.given + UNIT) * chain.side[2]
+        columns = (x[:, None] for x in (share, self.visits_error.raw, chain.r, off))
+        mean, error = weighted_means(D.field, states, 0 * states, 1, *columns)
+        return D.field.back(mean[0, 0]) if is_exact else Bounded(mean[0, 0], error[0, 0])
 
     def __repr__(self) -> str:
         bound = ""
@@ -207,22 +199,31 @@ def evaluate(
     """
     weighing = check_arguments(P, pi, weights)
     if check_criterion(criterion) == "average":
-        from workbench.core.average_reward import evaluate_average
+        from workbench.core.gain import evaluate_average
 
         if weighing.name not in ("visits", "stationary"):
             raise WorkbenchError(
                 f'criterion="average" has weights="stationary", not "{weighing.name}"'
             )
         return evaluate_average(P, pi, exact)
-    field = field_of(P, pi, exact)
-    D = dynamics(P, field)
-    chain = follow_policy(D, pi)
+    chain = follow_policy(dynamics(P, field_of(P, pi, exact)), pi)
     found = assess(chain, weighing)
-    seen, shown = found.seen, field if field.is_exact else None
+    notes = describe_endless(chain, weighing), describe_doubt(P, found.doubtful)
+    return label_values(P, pi, weighing.name, found, notes, chain.D.entry_s)
+
+
+def label_values(
+    P: POMDP, pi: Policy, weights: str, found: Assessment, notes: tuple[str, ...],
+    entry_s: NDArray[Any], gain: Vector | None = None,
+) -> Evaluation:  # fmt: skip
+    """Numbers with labels. `entry_s` names the states of P behind the chain's entries of omega."""
+    D, seen = found.chain.D, found.seen
+    field = D.field
+    shown = field if field.is_exact else None
     q = found.q if field.is_exact else np.where(np.isinf(found.q_error), np.nan, found.q)
     met = seen  # first visits have one distribution for each action: show that of all visits
     if seen.share.shape[1] > 1:
-        met = weights_named("visits").solve(chain)
+        met = weights_named("visits").solve(found.chain)
     o_visits, behind = seen.total, met.share[:, 0]
     if met.endless.any():
         o_visits = o_visits.copy()
@@ -231,15 +232,15 @@ def evaluate(
     return Evaluation(
         P=P,
         pi=pi,
-        weights=weighing.name,
+        weights=weights,
         value=field.back(found.value),
-        v=Vector(found.v, P.S, shown, "v"),
+        v=Vector(found.v, P.S, shown, "v" if gain is None else "bias"),
         q_state=Table(found.q_state, P.S, P.A, shown, "q(s, a)"),
-        visits=Vector(seen.d, P.S, shown, weighing.name),
+        visits=Vector(seen.d, P.S, shown, weights),
         o_visits=Vector(o_visits, P.O, shown, "d(o)"),
-        s_given_o=Conditional(behind, D.entry_s, D.entry_o, P.S, P.O, shown),
+        s_given_o=Conditional(behind, entry_s, D.entry_o, P.S, P.O, shown),
         q=Table(q, P.O, P.A, shown, "q(o, a)"),
-        v_given_o=Vector(mix_actions(D, chain.pi, q), P.O, shown, "v(o)"),
+        v_given_o=Vector(mix_actions(D, found.chain.pi, q), P.O, shown, "v(o)"),
         reached=Vector(seen.reached, P.O, None, "reached"),
         error=float(largest),
         v_error=Vector(found.v_error, P.S, None, "error of v"),
@@ -247,7 +248,9 @@ def evaluate(
         visits_error=Vector(seen.d_error, P.S, None, "relative error"),
         q_error=Table(found.q_error, P.O, P.A, None, "error of q(o, a)"),
         method=found.method,
-        note=describe_undefined(chain, weighing, found.doubtful),
+        note=" ".join(filter(None, notes)),
+        criterion="return" if gain is None else "average",
+        gain=gain,
     )
 
 
@@ -272,19 +275,17 @@ def check_criterion(criterion: Any) -> str:
     return str(criterion)
 
 
-def describe_undefined(chain: Chain, weights: Weighting, doubtful: Mask) -> str:
-    """A sentence on what is undefined or beyond floats, or "". Values are undefined where episodes
-    never end."""
-    notes, P = [], chain.D.P
-    if not weights.is_finite(chain):
-        s = P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
-        notes.append(
-            f"The policy never ends from s={P.S.text(s)}, which it visits: expected visits "
-            "are infinite there and q(o, a) is undefined where such states are seen; "
-            'weights="discounted" and "stationary" are defined.'
-        )
-    notes.append(describe_doubt(P, doubtful))
-    return " ".join(filter(None, notes))
+def describe_endless(chain: Chain, weights: Weighting) -> str:
+    """A sentence on what is undefined because episodes never end, or ""."""
+    if weights.is_finite(chain):
+        return ""
+    P = chain.D.P
+    s = P.S[int(np.flatnonzero(chain.visited & chain.stuck)[0])]
+    return (
+        f"The policy never ends from s={P.S.text(s)}, which it visits: expected visits "
+        "are infinite there and q(o, a) is undefined where such states are seen; "
+        'weights="discounted" and "stationary" are defined.'
+    )
 
 
 def describe_doubt(P: POMDP, doubtful: Mask) -> str:

@@ -13,6 +13,7 @@ the chain without the ways into references, and all sums until the first of them
 
 and h = y - (the mean of y over the class that is reached). Where classes differ in gain, an action
 that leads from one to another changes the average itself: its q(s,a) is infinite, so undefined.
+The shares of time d are the stationary weights (`weights`).
 
 Floats come with bounds: y at a reference says by how much g is off, since the sum of r - g over a
 cycle vanishes, and an error e of the right side is worth at most e T.
@@ -20,20 +21,34 @@ cycle vanishes, and an error e of the right side is worth at most e T.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.chain import Chain
+from workbench.core.assess import Assessment, mean_over_starts
+from workbench.core.chain import Chain, follow_policy
 from workbench.core.double_kernels import UNIT
-from workbench.core.linear import Solution
+from workbench.core.dynamics import Mask, dynamics, field_of
+from workbench.core.evaluate import Evaluation, describe_doubt, label_values
+from workbench.core.fields import RATIONALS
 from workbench.core.numbers import Numbers
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.repetition import repeat_episodes
 from workbench.core.rows import add_rows, own_rows
 from workbench.core.walk_kernels import first_to_reach
+from workbench.core.weights import WEIGHTS, weighted_means
+from workbench.tables.table import Vector
+
+_MOST_RATIONAL = 300
+"""Up to so many states, whether an action changes the average is told in rationals where floats
+cannot."""
 
 Array = NDArray[Any]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,43 +58,39 @@ class Differential:
     Attributes
     ----------
     gain, bias : `[s]`, over the chain's field; gain_error, bias_error : bounds, zero if exact.
-    share : `[s]`, the long-run share of time from mu; share_error : bounds on relative errors.
     classes : the recurrent classes; class_gain, class_error : the gain of each, and its bound.
-    owner : `[s]`, the class of each recurrent state, -1 elsewhere.
-    visited : `[class]`, whether episodes can get there from mu.
     """
 
     chain: Chain
     gain: Array
     bias: Array
-    gain_error: NDArray[np.float64]
-    bias_error: NDArray[np.float64]
-    share: Array
-    share_error: NDArray[np.float64]
-    classes: tuple[NDArray[np.int64], ...]
+    gain_error: Floats
+    bias_error: Floats
+    classes: list[NDArray[np.int64]]
     class_gain: Array
-    class_error: NDArray[np.float64]
-    owner: NDArray[np.int64]
-    visited: NDArray[np.bool_]
+    class_error: Floats
 
     @property
     def value(self) -> Any:
         """The average reward from mu."""
         return (self.chain.D.mu * self.gain).sum()
 
-    def are_apart(self, i: int, j: int) -> bool:
-        """Whether the average rewards of two classes differ. In floats, whether they surely do."""
-        if self.chain.D.field.is_exact:
-            return bool(self.class_gain[i] != self.class_gain[j])
-        room = self.class_error[i] + self.class_error[j]
-        return bool(abs(self.class_gain[i] - self.class_gain[j]) > room)
+    @cached_property
+    def share(self) -> Array:
+        """The long-run share of time of each state, from mu."""
+        return WEIGHTS["stationary"].occupancy(self.chain)[0].x
 
     def clash(self) -> tuple[int, int] | None:
-        """Two classes reached from mu whose gains differ, if there are any."""
-        there = np.flatnonzero(self.visited).tolist()
-        return next(((there[0], j) for j in there[1:] if self.are_apart(there[0], j)), None)
+        """A state of each of two classes reached from mu whose gains differ, in floats surely."""
+        there = [c for c, s in enumerate(self.classes) if self.chain.visited[s[0]]]
+        for c in there[1:]:
+            room = self.class_error[there[0]] + self.class_error[c]
+            apart = self.class_gain[there[0]] - self.class_gain[c]
+            if apart != 0 if self.chain.D.field.is_exact else abs(apart) > room:
+                return int(self.classes[there[0]][0]), int(self.classes[c][0])
+        return None
 
-    def action_values(self, astray: NDArray[np.bool_]) -> tuple[Array, NDArray[np.float64]]:
+    def action_values(self, astray: Mask) -> tuple[Array, Floats]:
         """q(s,a) with error bounds. It is undefined where an action leads, or may lead, to another
         average reward."""
         D = self.chain.D
@@ -93,36 +104,30 @@ class Differential:
         error[missing] = np.inf
         return q, error
 
-    def astray(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def astray(self) -> tuple[Mask, Mask]:
         """Actions `[s, a]` whose successors have another average reward than s, and those where
         floats cannot tell."""
         D = self.chain.D
-        unclear = np.zeros(D.shape, dtype=bool)
+        none = np.zeros(D.shape, dtype=bool)
         if len(self.classes) == 1:
-            return unclear, unclear
+            return none, none
+        drift = D.expected(self.gain) - self.gain[:, None]
         if D.field.is_exact:
-            found = np.asarray(D.expected(self.gain) != self.gain[:, None], dtype=bool)
-            return found, unclear
-        room = 4 * float(np.max(self.gain_error)) + 4 * UNIT * float(np.max(np.abs(self.gain)))
-        drift = np.abs(D.expected(self.gain) - self.gain[:, None])
+            return np.asarray(drift != 0, dtype=bool), none
         # what leads to one class alone has its gain, however that is rounded, and so does what the
         # policy always does
-        kind = _leads_to(self.chain, self.classes)
-        row_ptr, s_next = D.P.p.row_ptr, D.P.p.s_next
-        counts = np.diff(row_ptr)
-        own = np.repeat(np.repeat(kind, D.shape[1]), counts)
-        others = add_rows(row_ptr, ((kind[s_next] != own) | (own < 0)).astype(np.int64))
+        ends = np.array([members[0] for members in self.classes])
+        first = first_to_reach(*self.chain.backwards, ends)
+        last = len(ends) - 1 - first_to_reach(*self.chain.backwards, ends[::-1])
+        kind = np.where(first == last, first, -1)
+        own = np.repeat(np.repeat(kind, D.shape[1]), np.diff(D.P.p.row_ptr))
+        others = (kind[D.P.p.s_next] != own) | (own < 0)
         taken = self.chain.acts > 0
-        keeps = (others == 0).reshape(D.shape) | (taken & (taken.sum(axis=1, keepdims=True) == 1))
-        found = ~keeps & (drift > room)
+        keeps = add_rows(D.P.p.row_ptr, others.astype(np.int64)).reshape(D.shape) == 0
+        keeps |= taken & (taken.sum(axis=1, keepdims=True) == 1)
+        room = 4 * float(np.max(self.gain_error)) + 4 * UNIT * float(np.max(np.abs(self.gain)))
+        found = ~keeps & (np.abs(drift) > room)
         return found, ~keeps & ~found
-
-
-def _leads_to(chain: Chain, classes: tuple[NDArray[np.int64], ...]) -> NDArray[np.int64]:
-    """The recurrent class that each state leads to, or -1 if there are several."""
-    ends, back = np.array([members[0] for members in classes]), chain.backwards
-    first, last = first_to_reach(*back, ends), len(ends) - 1 - first_to_reach(*back, ends[::-1])
-    return np.where(first == last, first, -1)
 
 
 class _Sums:
@@ -139,9 +144,6 @@ class _Sums:
         found = self.chain.solve(side, False, self.into)
         return found.x, found.error
 
-    def ones(self) -> Array:
-        return self.field.enter_side(Numbers.of([1]))[..., np.zeros(len(self.chain.r), dtype=int)]
-
     def rewards_less(self, g: Array) -> Array:
         """r - g as a right-hand side. Knuth's two-sum keeps what rounding drops in the second
         part."""
@@ -155,15 +157,11 @@ class _Sums:
         b[2] += np.abs(g)
         return b
 
-    def spread(
-        self, at: Array, at_error: NDArray[np.float64], longest: Array
-    ) -> tuple[Array, NDArray[np.float64]]:
+    def spread(self, at: Array, at_error: Floats, longest: Array) -> tuple[Array, Floats]:
         """The expected value of `at[c]`, c the class that is reached, from each state."""
         n = len(self.chain.r)
         if len(self.refs) == 1:
-            values = self.field.zeros(n)
-            values[:] = at[0]
-            return values, np.full(n, float(at_error[0]))
+            return self.field.zeros(n) + at[0], np.full(n, float(at_error[0]))
         k = np.flatnonzero(self.into)
         rows = own_rows(self.chain.indptr)[k]
         terms = self.chain.data[k] * at[self.number[self.chain.indices[k]]]
@@ -177,28 +175,25 @@ class _Sums:
 
 
 def differential_values(chain: Chain) -> Differential:
-    """Gain, bias and shares of time of a policy on a task without terminal states."""
+    """Gain and bias of a policy on a task without terminal states."""
     with np.errstate(invalid="ignore"):  # nothing times a bound of infinity is made infinity below
         return _differential_values(chain)
 
 
 def _differential_values(chain: Chain) -> Differential:
-    classes, field, n = tuple(chain.classes()), chain.D.field, len(chain.r)
-    owner = np.full(n, -1)
-    for c, members in enumerate(classes):
-        owner[members] = c
+    classes, field, n = chain.classes(), chain.D.field, len(chain.r)
     returns = [chain.returns(members) for members in classes]
     # where a reference is seen rarely, sums until it are long, and so are their errors
     often = [0 if field.is_exact else int(np.argmax(found.x)) for found in returns]
-    system = _Sums(chain, np.array([m[i] for m, i in zip(classes, often, strict=True)]))
-    refs = system.refs
-    steps, steps_error = system.until(system.ones())
+    refs = np.array([members[i] for members, i in zip(classes, often, strict=True)])
+    system, none = _Sums(chain, refs), np.zeros(len(refs))
+    one = field.enter_side(Numbers.of([1]))[..., np.zeros(n, dtype=int)]
+    steps, steps_error = system.until(one)
     total, _ = system.until(chain.side)
-    class_gain = total[refs] / steps[refs]
+    class_gain, class_error = total[refs] / steps[refs], none
     longest = steps if field.is_exact else steps + steps_error
-    gain, gain_error = system.spread(class_gain, np.zeros(len(refs)), longest)
+    gain, gain_error = system.spread(class_gain, none, longest)
     y, y_error = system.until(system.rewards_less(gain))
-    class_error = np.zeros(len(refs))
     if not field.is_exact:
         # over a cycle r - g adds up to nothing: what it does add up to is the error of g
         slack = np.maximum(steps[refs] - steps_error[refs], 0.5)
@@ -207,83 +202,95 @@ def _differential_values(chain: Chain) -> Differential:
         class_error += own + 4 * UNIT * np.abs(class_gain)
         gain_error = gain_error + float(np.max(class_error))
         y_error = y_error + np.max(gain_error) * longest + 4 * UNIT * np.abs(y)
-    means, means_error = _class_means(chain, classes, returns, y, y_error)
-    shift, shift_error = system.spread(means, means_error, longest)
+    # the mean of y in each class, by the shares of time there
+    share = np.concatenate([found.x / found.x.sum() for found in returns])
+    off = np.concatenate([found.error for found in returns])
+    inside, owner = np.concatenate(classes), np.repeat(np.arange(len(refs)), [*map(len, classes)])
+    share_error = np.zeros(n)
+    share_error[inside] = off
+    means, means_error = weighted_means(
+        field, inside, owner, len(refs), share[:, None], share_error[:, None], y[:, None],
+        (np.zeros(n) + y_error)[:, None],
+    )  # fmt: skip
+    shift, shift_error = system.spread(means[:, 0], means_error[:, 0], longest)
     bias, bias_error = y - shift, np.zeros(n)
     if not field.is_exact:
         bias_error = y_error + shift_error + 4 * UNIT * (np.abs(y) + np.abs(shift))
-    share, share_error, visited = _shares(chain, classes, returns, system, longest)
-    return Differential(
+    # a bound that is no number bounds nothing
+    bounds = (np.where(np.isnan(e), np.inf, e) for e in (gain_error, bias_error, class_error))
+    gain_error, bias_error, class_error = bounds
+    return Differential(chain, gain, bias, gain_error, bias_error, classes, class_gain, class_error)
+
+
+# ---------------------------------------------------------------------- with labels
+
+
+def evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
+    """What a policy is worth by its average reward."""
+    R = repeat_episodes(P)
+    field = field_of(P, pi, exact)
+    D = dynamics(R, field)
+    chain = follow_policy(D, pi)
+    found, seen = differential_values(chain), WEIGHTS["stationary"].solve(chain)
+    astray, unclear = found.astray()
+    if unclear.any() and P.is_exact and pi.is_exact and len(R.S) <= _MOST_RATIONAL:
+        exactly = differential_values(follow_policy(dynamics(R, RATIONALS), pi))
+        astray, unclear = exactly.astray()
+    q_state, q_state_error = found.action_values(astray | unclear)
+    q, q_error = seen.observe(D, q_state, q_state_error)
+    value, value_error = mean_over_starts(D, found.gain, found.gain_error)
+    alive = np.flatnonzero(~P.terminal.mask)
+
+    def placed(values: Array, elsewhere: Any) -> Array:
+        """Over all states, the terminal ones included."""
+        whole = np.empty((len(P.S), *values.shape[1:]), dtype=values.dtype)
+        whole[:] = elsewhere
+        whole[alive] = values
+        return whole
+
+    nothing, undefined = field.one(0), field.undefined(1)[0]
+    assessed = Assessment(
         chain=chain,
-        gain=gain,
-        bias=bias,
-        gain_error=_bound(gain_error),
-        bias_error=_bound(bias_error),
-        share=share,
-        share_error=_bound(share_error),
-        classes=classes,
-        class_gain=class_gain,
-        class_error=_bound(class_error),
-        owner=owner,
-        visited=visited,
+        value=value,
+        value_error=max(value_error, float(np.max(found.gain_error))),
+        v=placed(found.bias, (D.mu * found.bias).sum()),
+        v_error=placed(found.bias_error, float(np.max(found.bias_error))),
+        undefined=np.ones(len(P.S), dtype=bool),
+        q_state=placed(q_state, undefined),
+        q_state_error=placed(q_state_error, np.inf),
+        q=q,
+        q_error=q_error,
+        seen=replace(seen, d=placed(seen.d, nothing), d_error=placed(seen.d_error, 0.0)),
+        method="exact" if field.is_exact else "sums until a reference state, bounded",
+    )
+    told = (
+        _describe_clash(R, found),
+        describe_doubt(P, assessed.doubtful),
+        _describe_unclear(R, unclear),
+    )
+    gain = Vector(placed(found.gain, value), P.S, field if field.is_exact else None, "g(s)")
+    return label_values(P, pi, "stationary", assessed, told, alive[D.entry_s], gain)
+
+
+def _describe_unclear(P: POMDP, unclear: Mask) -> str:
+    """A sentence on actions `[s, a]` that may change the average reward, as far as floats can tell,
+    or ""."""
+    if not unclear.any():
+        return ""
+    s, a = (int(x) for x in np.argwhere(unclear)[0])
+    return (
+        f"Floats cannot tell whether a={P.A.text(P.A[a])} in s={P.S.text(P.S[s])} changes the "
+        "average reward: its value is undefined."
     )
 
 
-def _bound(error: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A bound that is no number bounds nothing."""
-    return np.where(np.isnan(error), np.inf, error)
-
-
-def _class_means(
-    chain: Chain,
-    classes: tuple[NDArray[np.int64], ...],
-    returns: list[Solution],
-    y: Array,
-    y_error: NDArray[np.float64],
-) -> tuple[Array, NDArray[np.float64]]:
-    """The mean of y over the long-run shares of time in each class."""
-    field = chain.D.field
-    means, error = field.zeros(len(classes)), np.zeros(len(classes))
-    for c, (members, found) in enumerate(zip(classes, returns, strict=True)):
-        share, at = found.x / found.x.sum(), y[members]
-        means[c] = (share * at).sum()
-        if not field.is_exact:
-            off = np.minimum(found.error, 0.5)
-            away = np.abs(at - means[c]) + y_error[members]
-            size = float((share * np.abs(at)).sum())
-            error[c] = 4 * float((share * off * away).sum()) + float(np.max(y_error[members]))
-            error[c] += (len(members) + 8) * 4 * UNIT * size
-            error[c] += np.inf if not np.isfinite(found.error).all() else 0.0
-    return means, error
-
-
-def _shares(
-    chain: Chain,
-    classes: tuple[NDArray[np.int64], ...],
-    returns: list[Solution],
-    system: _Sums,
-    longest: Array,
-) -> tuple[Array, NDArray[np.float64], NDArray[np.bool_]]:
-    """The long-run share of time of each state from mu, and which classes are reached."""
-    field, D = chain.D.field, chain.D
-    visited = np.array([bool(chain.visited[members[0]]) for members in classes])
-    share, error = field.zeros(len(chain.r)), np.zeros(len(chain.r))
-    only = int(visited.sum()) == 1
-    for c, (members, found) in enumerate(zip(classes, returns, strict=True)):
-        if not visited[c]:
-            continue
-        part = found.x / found.x.sum()
-        share[members] = part
-        if not field.is_exact:  # a share is a ratio: the error of the sum is that of its parts
-            off = found.error + float((part * np.minimum(found.error, 1.0)).sum())
-            error[members] = 3 * off + (len(members) + 8) * 4 * UNIT
-        if not only:
-            one = field.zeros(len(classes))
-            one[c] = field.one(1)
-            into, into_error = system.spread(one, np.zeros(len(classes)), longest)
-            weight = (D.mu * into).sum()
-            share[members] = part * weight
-            if not field.is_exact:
-                lost = float((D.mu * into_error).sum()) / float(weight)
-                error[members] += 2 * lost if lost < 0.25 else np.inf
-    return share, error, visited
+def _describe_clash(P: POMDP, found: Differential) -> str:
+    """A sentence on recurrent classes with different average rewards, or ""."""
+    if (clash := found.clash()) is None:
+        return ""
+    s, t = (P.S.text(P.S[state]) for state in clash)
+    return (
+        f"The policy is multichain: it may stay for ever around s={s} or around s={t}, with "
+        "different average rewards; q(o, a) is undefined where an action leads from one to the "
+        "other."
+    )

@@ -30,12 +30,11 @@ from workbench.core.errors import Multichain
 from workbench.core.fields import FLOATS, Field
 from workbench.core.gain import differential_values
 from workbench.core.horizon import UNIT
-from workbench.core.linear import Solution
 from workbench.core.oracle_kernels import FEWEST_VISITS
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows, without_signs
 from workbench.core.warm_kernels import LEAST_VISITS, WarmTables, look_warmly
-from workbench.core.weights import known, look_behind, weights_named
+from workbench.core.weights import known, weights_named
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -94,15 +93,13 @@ class Oracle:
         on these raises the average, where that does not depend on where the process starts."""
         found = differential_values(chain)
         if (clash := found.clash()) is not None:
-            s, t = (self.P.S.text(self.P.S[int(found.classes[c][0])]) for c in clash)
+            s, t = (self.P.S.text(self.P.S[state]) for state in clash)
             raise Multichain(
                 f"{self.P.name}: the policy is multichain: it may stay for ever around s={s} or "
                 f"around s={t}, with different average rewards, so that small steps need not "
                 "improve it"
             )
-        recurrent = (found.owner >= 0) & found.visited[np.maximum(found.owner, 0)]
-        weighed = Solution(found.share, "", found.share_error)
-        seen = look_behind(self.D, weighed, np.asarray(recurrent))
+        seen = weights_named("stationary").solve(chain)
         # where floats cannot tell whether an action changes the average, the bounds say so
         q, each = seen.observe(self.D, *found.action_values(found.astray()[0]))
         error = np.where(known(q), each, 0.0).max(axis=1)

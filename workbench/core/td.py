@@ -57,7 +57,7 @@ from workbench.core.bootstrap import Bootstrap, Entries, Found, Later
 from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import field_of
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.core.evaluate import check_arguments, describe_undefined
+from workbench.core.evaluate import check_arguments, describe_doubt, describe_endless
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -277,6 +277,7 @@ def td_values(
         doubtful = np.isinf(q_error) & (known(q) | met.seen.is_faint[:, None])
         q[doubtful] = np.nan
         v[np.isinf(found.v_error)] = np.nan
+    notes = describe_endless(met.chain, weighing), describe_doubt(P, doubtful)
     largest = float(np.max(found.v_error, where=~found.lacks_o, initial=0.0))
     value, value_error = met.first(v, largest)
     tagged = field if field.is_exact else None
@@ -293,7 +294,7 @@ def td_values(
         share=Vector(met.observed, P.O, tagged, weighing.name),
         error=max(largest, value_error),
         q_error=Table(q_error, P.O, P.A, None, "error of q(o, a)"),
-        note=describe_undefined(met.chain, weighing, doubtful),
+        note=" ".join(filter(None, notes)),
         method=found.method,
         endless=bool(met.seen.endless.any()),
         share_error=met.observed_error,

@@ -41,6 +41,7 @@ _MOST_FIRST_VISITS = 10**7
 """Pairs (o, a) times transitions, each of which is a linear system: some minutes."""
 
 Array = NDArray[Any]
+Floats = NDArray[np.float64]
 
 
 def known(x: Array) -> Mask:
@@ -80,28 +81,40 @@ class Seen:
         """`[o]`: reached, so seldom that floats count no visit."""
         return self.reached & ~self.endless & np.asarray(self.total == 0, dtype=bool)
 
-    def observe(
-        self, D: Dynamics, q_state: Array, q_state_error: NDArray[np.float64]
-    ) -> tuple[Array, NDArray[np.float64]]:
+    def observe(self, D: Dynamics, q_state: Array, q_state_error: Floats) -> tuple[Array, Floats]:
         """q(o,a) = sum_s P(s|o) q(s,a), and bounds on its errors."""
-        nO, nA = len(D.P.O), D.shape[1]
-        if not D.field.is_exact:
-            q, error = np.empty((nO, nA)), np.empty((nO, nA))
-            means = (D.entry_s, D.entry_o, self.share, self.share_error, MOST_DOUBT)
-            observe(*read_only(*means, q_state, q_state_error), q, error)
-            return q, error
-        # in exact arithmetic 0 stands in for what is undefined until the end
-        used = known(self.share) & np.asarray(self.share != 0, dtype=bool)
-        defined, rows = known(q_state)[D.entry_s], q_state[D.entry_s]
-        terms = np.where(used & defined, rows, D.field.one(0))
-        terms = np.where(used, self.share, D.field.one(0)) * terms
-        q = D.field.sums(D.entry_o, terms, nO)
-        lacks = np.ones((nO, nA), dtype=bool)
-        for mask, value in ((used & True, False), (used & ~defined, True)):
-            entry, a = np.nonzero(np.broadcast_to(mask, terms.shape))
-            lacks[D.entry_o[entry], a] = value
-        q[lacks] = None
-        return q, np.zeros(q.shape)
+        return weighted_means(
+            D.field, D.entry_s, D.entry_o, len(D.P.O), self.share, self.share_error, q_state,
+            q_state_error,
+        )  # fmt: skip
+
+
+def weighted_means(
+    field: Field, entry_s: NDArray[Any], entry_o: NDArray[Any], nO: int, share: Array,
+    share_error: Floats, x: Array, x_error: Floats,
+) -> tuple[Array, Floats]:  # fmt: skip
+    """The mean of x[s, a] behind each o, by shares of its states, and bounds on its errors.
+
+    Relative errors of shares are known. Where x is undefined at a state with a share, so is the
+    mean.
+    """
+    shape = nO, x.shape[1]
+    if not field.is_exact:
+        q, error = np.empty(shape), np.empty(shape)
+        observe(*read_only(entry_s, entry_o, share, share_error, MOST_DOUBT, x, x_error), q, error)
+        return q, error
+    # in exact arithmetic 0 stands in for what is undefined until the end
+    used = known(share) & np.asarray(share != 0, dtype=bool)
+    defined, rows = known(x)[entry_s], x[entry_s]
+    terms = np.where(used & defined, rows, field.one(0))
+    terms = np.where(used, share, field.one(0)) * terms
+    q = field.sums(entry_o, terms, nO)
+    lacks = np.ones(shape, dtype=bool)
+    for mask, value in ((used & True, False), (used & ~defined, True)):
+        entry, a = np.nonzero(np.broadcast_to(mask, terms.shape))
+        lacks[entry_o[entry], a] = value
+    q[lacks] = None
+    return q, np.zeros(shape)
 
 
 class Weighting:

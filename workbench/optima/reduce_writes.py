@@ -12,8 +12,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from workbench.core.augment import memory_states
+from workbench.core.chain import exact_value
 from workbench.core.evaluate import evaluate
-from workbench.core.exact_value import exact_value
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.best_memoryless import best_memoryless

@@ -90,15 +90,21 @@ class PolicyChain(Chain):
         n, nA = M.shape
         self.indptr, places = pick_rows(M.row_ptr, np.arange(n) * nA + policy)
         self.indices, data = M.successors[places], M.prob[places]
-        r = M.R[np.arange(n), policy]
+
+        def side(x: NDArray[Any]) -> NDArray[Any]:
+            return x if M.field.is_exact else np.stack([x, 0 * x, np.abs(x)])
+
         self.P = data if M.field.is_exact else np.stack([data, 0 * data])
-        self.side = r if M.field.is_exact else np.stack([r, 0 * r, np.abs(r)])
+        self.side = side(M.R[np.arange(n), policy])
         self.given, self._stops = 0.0, np.zeros(n)
         self.starts = M.starts
         name = SimpleNamespace(name="the decision process")
         alive = np.ones(n, dtype=bool)
         self.D = cast(
-            Any, SimpleNamespace(field=M.field, mu=M.start, P=name, shape=M.shape, alive=alive)
+            Any,
+            SimpleNamespace(
+                field=M.field, mu=M.start, mu_side=side(M.start), P=name, shape=M.shape, alive=alive
+            ),
         )
 
     @property
