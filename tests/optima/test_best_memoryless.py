@@ -22,7 +22,7 @@ from workbench.optima import branch_and_bound, mdp
 from workbench.optima.best_informed import best_informed
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.branch_and_bound import BranchSearch, ReturnCriterion
-from workbench.optima.mdp import from_states, is_strict, optimal, upper_bound
+from workbench.optima.mdp import from_states, optimal, upper_bound
 from workbench.optima.symmetry import interchangeable
 
 F = Fraction
@@ -660,34 +660,7 @@ def test_a_bound_in_floats_holds_for_the_numbers_that_they_are():
     assert "gamma" not in found.how
 
 
-def test_an_optimum_is_strict_where_nothing_else_on_its_way_is_as_good():
-    def strict(other: Fraction, elsewhere: int) -> bool:
-        p = {
-            ("x", 0): {("y", 1): F(1, 3), ("end", 1): F(2, 3)},
-            ("x", 1): {("z", other): 1},
-            ("y", 0): {("end", 1): 1},
-            ("y", 1): {("end", 0): 1},
-            ("z", 0): {("end", 0): 1},
-            ("z", 1): {("end", elsewhere): 1},
-        }
-        P = POMDP.from_functions(
-            name="strict",
-            A=[0, 1],
-            p=lambda s, a: p[s, a],
-            omega=lambda s: {s: 1},
-            mu={"x": 1},
-            gamma=1,
-            terminal={"end"},
-        )
-        M = from_states(P, FLOATS)
-        return is_strict(M, optimal(M))
-
-    assert strict(F(0), -1)
-    assert strict(F(0), 0)  # two actions are as good where the optimum does not lead
-    assert not strict(F(4, 3), -1)
-    assert strict(F(4, 3) - F(1, 10**9), -1)
-
-
 def test_the_gap_is_shown():
-    assert "certified to be optimal within" in repr(best_memoryless(tiger()))
+    near = replace(best_memoryless(tiger()), gap=1e-12)
+    assert "certified to be optimal within" in repr(near)
     assert repr(best_memoryless(recall_variant(), exact=True)).count("gap") == 0

@@ -18,9 +18,8 @@ interchangeable memory states (`symmetry`). A bound known from elsewhere, such a
 history-based value of the task that a product is made of, caps all of them (`cap`).
 
 In floats a node is closed where its bound exceeds the best value by no more than rounding explains.
-Such nodes may hold policies that are better by less, so they are kept as doubts. `decide` goes on
-with them in rationals, unless floats show that all other actions are worse on the best policy's
-way.
+Such nodes may hold policies that are better by less, so they are kept as doubts, with which a
+search in rationals goes on (`in_rationals`).
 """
 
 from __future__ import annotations
@@ -58,13 +57,12 @@ from workbench.optima.mdp import (
     explained_gap,
     from_states,
     in_rationals,
-    is_strict,
     optimal,
     require_end,
     upper_bound,
     visited_size,
 )
-from workbench.optima.mdp_kernels import reached_by, surely_ending
+from workbench.optima.mdp_kernels import surely_ending
 from workbench.optima.symmetry import Interchangeable, interchangeable
 
 OPEN = -1
@@ -216,10 +214,6 @@ class ReturnCriterion:
         could be certified."""
         return upper_bound(self.M, found)
 
-    def is_strict(self, found: Optimum) -> bool:
-        """Whether floats show that every optimal policy does what the one found does."""
-        return is_strict(self.M, found)
-
     def weights(self, policy: Actions) -> NDArray[np.float64]:
         """How much each state counts when a memoryless policy is read off."""
         return self.M.occupancy(policy)
@@ -239,16 +233,6 @@ class PolicyNode:
     branch: int = field(compare=False)
     policy: Actions = field(compare=False)
     branched: bool = field(compare=False, default=False)
-
-
-@dataclass(frozen=True, eq=False)
-class _Doubt:
-    """A partial policy that floats closed, although its bound is not surely below the best value.
-    It holds the MDP's policy there."""
-
-    bound: Any
-    choice: Actions
-    policy: Actions
 
 
 class BranchSearch:
@@ -272,7 +256,6 @@ class BranchSearch:
     best, value : the best policy so far and its value, a Fraction in an exact search; minus
         infinity before any.
     nodes : how many partial policies were bounded.
-    decided : whether no doubt is left once the search is finished, thanks to `decide`.
     certified : False once floats certified no bound of some node, so that only `cap` is certain.
     """
 
@@ -296,7 +279,6 @@ class BranchSearch:
         self.value: Any = -math.inf
         self.nodes = 0
         self.certified = True
-        self.decided = False
         self.cap: Any = math.inf
         self._informed = informed
         self.until = until
@@ -304,7 +286,7 @@ class BranchSearch:
         self._root: Any = math.inf
         self._closed: Any = -math.inf
         self._heap: list[PolicyNode] = []
-        self._doubts: list[_Doubt] = []
+        self._doubts: list[tuple[Any, Actions, Actions]] = []
         self._explained = 0.0
 
     @cached_property
@@ -413,7 +395,7 @@ class BranchSearch:
 
     @property
     def is_decidable(self) -> bool:
-        """Whether `decide` takes little time, or is worth more since floats leave a gap."""
+        """Whether rationals take little time, or are worth more since floats leave a gap."""
         if self.best is None or self.M.shape[0] > _EXACT_STATES:
             return False
         few = self.M.R.size + len(self.M.prob) <= _FEW_NUMBERS
@@ -428,30 +410,30 @@ class BranchSearch:
         paid = self.M.sizes[self.M.sizes > 0]
         return self.exact or bool(self._explained < np.min(paid, initial=math.inf))
 
-    def decide(self) -> None:
-        """Settle what floats left in doubt, in rationals where needed. Call it when `finished`."""
+    def in_rationals(self) -> BranchSearch | None:
+        """The same search in rationals, from what floats found. None if the model is none as
+        decimals."""
         assert self.best is not None
-        closed = self.certified and self._begun and not self._heap
-        if closed and all(map(self._holds_nothing_better, self._doubts)):
-            self.decided = True
-            return
         if not self.criterion.has_rationals and not self.criterion.read_decimals():
-            return
-        self.decided = True
-        doubts = sorted(self._doubts, key=lambda doubt: -doubt.bound)
-        self.exact, self._doubts, self._closed = True, [], -math.inf
-        self.value = self.criterion.exact_value(self.best)
-        if self._settles(self.cap):
-            return
-        if not self.certified or self._tells_more_apart():
-            # closed by what was not certain, or without actions that only rationals tell apart
-            self.certified, self._begun = True, False
-            return
-        for doubt in doubts:
-            if self._settles(doubt.bound) or self._settles(self._solve_exactly(doubt)):
-                continue
-            if (node := self._bound(doubt.choice, doubt.policy)) is not None:
-                heapq.heappush(self._heap, node)
+            return None
+        again = BranchSearch(
+            self.criterion, self.observations, self.symmetry, self.tolerance, True, until=self.until
+        )
+        again.cap, again.nodes, again._explained = self.cap, self.nodes, self._explained
+        again.best, again.value = self.best, self.criterion.exact_value(self.best)
+        told = [len(tried) for tried in self.options]
+        if not (self.certified and self._begun) or told != [len(x) for x in again.options]:
+            return again  # from the start: bounds were not certain, or actions not told apart
+        again._begun = True
+        for bound, choice, policy in sorted(self._doubts, key=lambda doubt: -doubt[0]):
+            if not again._settles(bound) and (node := again._bound(choice, policy)) is not None:
+                heapq.heappush(again._heap, node)
+        return again
+
+    def _close(self, bound: Any, choice: Actions, policy: Actions) -> None:
+        self._closed = max(self._closed, bound)
+        if not self.exact and bound >= self.value - self.allowance:
+            self._doubts.append((bound, choice, policy))
 
     def offer(self, choice: Actions, climb: bool = True) -> None:
         """Compare a policy with the best so far. Returns whether to climb from it."""
@@ -493,40 +475,6 @@ class BranchSearch:
         """Whether a node with this bound cannot hold anything better than the best, beyond the
         tolerance."""
         return bool(bound <= self.value + self.allowance)
-
-    def _holds_nothing_better(self, doubt: _Doubt) -> bool:
-        """Whether floats show that nothing in a node is better than the best policy."""
-        if not self._is_followed(doubt.policy):
-            return False
-        found = self.criterion.optimum(forced(self.M, doubt.choice), doubt.policy)
-        return self.criterion.is_strict(found)
-
-    def _solve_exactly(self, doubt: _Doubt) -> Any:
-        allowed = forced(self.M, doubt.choice)
-        return _fraction(self.criterion.optimum(allowed, doubt.policy, exact=True).value)
-
-    def _is_followed(self, policy: Actions) -> bool:
-        """Whether the best policy does what the MDP's does, wherever that leads."""
-        assert self.best is not None
-        M = self.M
-        met = reached_by(M.row_ptr, M.successors, M.shape[1], policy, M.starts)
-        return np.array_equal(policy[met], self.best[M.seen[met]])
-
-    def _tells_more_apart(self) -> bool:
-        """Whether rationals tell more actions apart than floats have. Those are the options now."""
-        tried = self.options
-        if all(len(tried[o]) == self.M.shape[1] for o in set(self.M.seen.tolist())):
-            return False
-        del self.options
-        if [len(actions) for actions in tried] == [len(actions) for actions in self.options]:
-            return False
-        self.__dict__.pop("_is_option", None)
-        return True
-
-    def _close(self, bound: Any, choice: Actions, policy: Actions) -> None:
-        self._closed = max(self._closed, bound)
-        if not self.exact and bound >= self.value - self.allowance:
-            self._doubts.append(_Doubt(bound, choice, policy))
 
     # ------------------------------------------------------------------ one node
 

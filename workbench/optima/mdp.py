@@ -369,7 +369,7 @@ def optimal(M: MDP, allowed: Mask | None = None, first: Actions | None = None) -
     """
     n, nA = M.shape
     allowed = np.ones((n, nA), dtype=bool) if allowed is None else allowed
-    policy = _first_policy(allowed, first)
+    policy = first_policy(allowed, first)
     alive = np.ones(n, dtype=bool)
     if M.undiscounted:
         alive, allowed, ending = surely_ending(M.row_ptr, M.successors, M.ends, allowed)
@@ -403,7 +403,7 @@ def require_end(P: POMDP, found: Optimum) -> None:
         )
 
 
-def _first_policy(allowed: Mask, first: Actions | None) -> Actions:
+def first_policy(allowed: Mask, first: Actions | None) -> Actions:
     fallback = np.argmax(allowed, axis=1)
     if first is None:
         return fallback
@@ -479,25 +479,6 @@ def lower_bound(M: MDP, found: Optimum, slack: float = 0.0) -> float:
     only[np.arange(M.shape[0]), found.policy] = True
     u = _certificate(M, replace(found, allowed=only & found.allowed), slack, -1)
     return -np.inf if u is None else float(M.start @ u) - _rounding_at_start(M, u)
-
-
-def is_strict(M: MDP, found: Optimum) -> bool:
-    """Whether rounding leaves no doubt that every optimal policy does what the one found does,
-    wherever that leads."""
-    met = reached_by(M.row_ptr, M.successors, M.shape[1], found.policy, M.starts)
-    way = met, found.policy[met]
-    others = np.zeros(M.shape, dtype=bool)
-    others[met] = found.allowed[met]
-    others[way] = False
-    if (M.q(found.v) >= found.v[:, None])[others].any():  # as good already, whatever the bounds say
-        return False
-    u = superharmonic(M, found)
-    if u is None:
-        return False
-    low = 3 * found.v - 2 * u
-    if not (M.q(low)[way] - low[met] >= round_up(M, low)[way]).all():  # not below what it is worth
-        return False
-    return not (M.q(u) + round_up(M, u) >= low[:, None])[others].any()
 
 
 def visited_size(M: MDP, found: Optimum) -> float:

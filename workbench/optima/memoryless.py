@@ -96,14 +96,18 @@ def deterministic_optimum(
             "probability one; give a gamma below 1, or ask for deterministic=False"
         )
     bound, allowed_gap = search.bound, search.allowance
+    certified = bool(search.finished and search.certified and search.is_met)
+    decided = False
     if not exact and not ended and search.is_decidable:
-        search.decide()
-        ended = _run(search, limits, began, help_)
-        if P.is_exact or bound == math.inf:  # else it is to hold however floats are read
-            bound = min(bound, search.bound)
+        again = search.in_rationals()
+        if again is not None:
+            ended = _run(again, limits, began, help_)
+            decided = bool(again.finished and again.certified)
+            certified = certified or decided
+            if P.is_exact or bound == math.inf:  # else it is to hold however floats are read
+                bound = min(bound, again.bound)
+            search = again
     assert search.best is not None
-    met = search.decided or search.is_met
-    certified = bool(search.finished and search.certified and met)
     policy = Policy.from_actions(P, search.best)
     value = search.value
     if not exact:
@@ -113,7 +117,7 @@ def deterministic_optimum(
             value = float(value)
         else:
             value, error = criterion.worth(policy)
-            if certified and search.decided and error < math.inf:
+            if decided and error < math.inf:
                 # nothing else is as good: the bound is what the policy is worth
                 bound = min(bound, math.nextafter(value + error, math.inf) if error else value)
     bound = max(value, bound)

@@ -145,7 +145,7 @@ class AverageCriterion(ReturnCriterion):
 
     def optimum(self, allowed: Mask, warm: Actions | None, exact: bool = False) -> Optimum:
         M = self.Mx if exact else self.M
-        return self._optimum(optimal_gain(M, allowed, self.until), allowed)
+        return self._optimum(optimal_gain(M, allowed, self.until, warm), allowed)
 
     def _optimum(self, found: GainOptimum, allowed: Mask | None) -> Optimum:
         n = len(found.policy)
@@ -154,9 +154,6 @@ class AverageCriterion(ReturnCriterion):
 
     def upper_bound(self, found: Optimum) -> float:
         return float(found.value)
-
-    def is_strict(self, found: Optimum) -> bool:
-        return False  # ties are left to rationals
 
     def weights(self, policy: Actions) -> NDArray[np.float64]:
         found = policy_gain(self.M, policy)

@@ -37,6 +37,7 @@ from workbench.optima.mdp import (
     MDP,
     Actions,
     Mask,
+    first_policy,
     optimal,
     relative_rounding,
     round_up,
@@ -159,8 +160,11 @@ class GainOptimum:
     policy: Actions
 
 
-def optimal_gain(M: MDP, allowed: Mask | None = None, until: float = math.inf) -> GainOptimum:
-    """The best gain of a process made by `continue_process`, with some actions forbidden.
+def optimal_gain(
+    M: MDP, allowed: Mask | None = None, until: float = math.inf, warm: Actions | None = None
+) -> GainOptimum:
+    """The best gain of a process made by `continue_process`, with some actions forbidden. `warm` is
+    a policy to begin with.
 
     The bound holds for any h, so that the iteration may stop when the clock (`time.monotonic`)
     passes `until`; it is then not tight.
@@ -171,7 +175,7 @@ def optimal_gain(M: MDP, allowed: Mask | None = None, until: float = math.inf) -
     inside = part >= 0
     first = np.zeros((n, nA), dtype=bool)
     first[np.arange(n), np.argmax(allowed, axis=1)] = True
-    policy, h = _iterate(M, np.where(inside[:, None], staying, first), until)
+    policy, h = _iterate(M, np.where(inside[:, None], staying, first), until, warm)
     levels = _levels(M, part, staying, h)
     if len(levels) == 1 and inside.all():
         return GainOptimum(levels[0], policy)
@@ -194,11 +198,13 @@ def without_rewards(M: MDP) -> MDP:
     return replace(M, R=M.field.zeros(M.shape), sizes=np.zeros(M.shape))
 
 
-def _iterate(M: MDP, allowed: Mask, until: float) -> tuple[Actions, NDArray[Any]]:
+def _iterate(
+    M: MDP, allowed: Mask, until: float, warm: Actions | None
+) -> tuple[Actions, NDArray[Any]]:
     """Howard's policy iteration: a policy with the best gain from every state, and its bias. If
     time is up, it is the last policy evaluated."""
     everyone = np.arange(M.shape[0])
-    policy = np.argmax(allowed, axis=1)
+    policy = first_policy(allowed, warm)
     tried: set[bytes] = set()
     exact, still = M.field is not FLOATS, without_rewards(M)
     for _ in range(_MOST_ITERATIONS):
