@@ -239,8 +239,8 @@ def side_by_side(P: POMDP, memory: Memory) -> Interpretation:
     "A1.equivalent",
     place="App. A.1",
     statement="The compiled POMDP gives every sequence of observations, actions and rewards the "
-    "probability that "
-    "the memory-augmented environment gives it, for every task, memory and policy.",
+    "probability that the memory-augmented environment gives it. That is so for every task, "
+    "memory and policy.",
     verdict="proved",
     steps=(
         machine(

@@ -110,9 +110,9 @@ def reads_reward(M: tuple[str, ...] = ("heads", "tails")) -> Memory:
 @claim(
     "A2.optimal",
     place="App. A.2",
-    statement="Proposition A.1 as printed: if a memory is sufficiently expressive (beliefs "
-    "starting with b_0(s) proportional to omega(o_0|s)), the best memoryless policy of the "
-    "augmented environment is equivalent to the best history-based one.",
+    statement="Proposition A.1 as printed: if a memory is sufficiently expressive, the best "
+    "memoryless policy of the augmented environment is equivalent to the best history-based one. "
+    "(Beliefs start with b_0(s) proportional to omega(o_0|s).)",
     verdict="misprint",
     corrected_by="A2.optimal*",
     steps=(
@@ -455,9 +455,9 @@ def encoded_letters(encoded: tuple[tuple[str, str], ...]) -> str | None:
 @claim(
     "A2.optimal*",
     place="App. A.2",
-    statement="If a memory is sufficiently expressive (beliefs starting with mu) and gamma < 1 or "
-    "episodes are bounded, some memoryless policy of the augmented environment is worth the best "
-    "history-based value; if Gamma reads no rewards, none is worth more.",
+    statement="If a memory is sufficiently expressive, some memoryless policy of the augmented "
+    "environment is worth the best history-based value. (Beliefs start with mu, and gamma < 1 or "
+    "episodes are bounded.) If Gamma reads no rewards, none is worth more.",
     verdict="argued",
     steps=(
         human(

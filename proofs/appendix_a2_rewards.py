@@ -57,7 +57,7 @@ HALF = Fraction(1, 2)
     "A2.rewards",
     place="App. A.2",
     statement="A memory that reads rewards lets a memoryless policy exceed the best policy of "
-    "observations and actions: guessing a hidden coin, gamma = 1/2, is worth 3/2 against 1.",
+    "observations and actions. Guessing a hidden coin, gamma = 1/2, is worth 3/2 against 1.",
     verdict="proved",
     steps=(
         machine("beliefs", "The coin has one belief, (1/2, 1/2), whatever is observed and done."),
@@ -124,7 +124,7 @@ def mirror() -> Memory:
 @claim(
     "A1.why-o",
     place="App. A.1",
-    statement="O is part of S' because Gamma may read o': without it, a memory of the next "
+    statement="O is part of S' because Gamma may read o'. Without it, a memory of the next "
     "observation and that observation, drawn anew, disagree half of the time.",
     verdict="proved",
     steps=(
@@ -249,7 +249,8 @@ def lambda_letters(lam: Fraction, theory: tuple[tuple[str, str], ...]) -> str | 
     "D6.lambda",
     place="App. D.6.1",
     statement="lambda = 0 makes Sarsa(lambda) a pure TD method, lambda = 1 a pure Monte Carlo "
-    "method: its fixed point is that of one-step TD, and q_pi(o,a), for every policy.",
+    "method. Its fixed point is that of one-step TD with lambda = 0, and q_pi(o,a) with lambda = "
+    "1, for every policy.",
     verdict="proved",
     steps=(
         machine(

@@ -103,8 +103,8 @@ def exclude_each_other(one: dict[Label, Any], other: dict[Label, Any]) -> bool:
     "A4.bk",
     place="App. A.4",
     statement="Proposition A.2 (1) as printed: B(k) is sufficiently expressive if k >= ceil(log2 "
-    "|O|) + ceil(log2 |A|) + ceil(log2 u) (beliefs starting with b_0(s) proportional to mu(s) "
-    "omega(o_0|s), as for A2.optimal*).",
+    "|O|) + ceil(log2 |A|) + ceil(log2 u). (Beliefs start with b_0(s) proportional to mu(s) "
+    "omega(o_0|s), as for A2.optimal*.)",
     verdict="refuted",
     corrected_by="A4.bk*",
     steps=(
@@ -236,9 +236,9 @@ LISTED = (recall, recall4, recall_variant, gravity, turning, swap, few_beliefs)
 @claim(
     "A4.bk*",
     place="App. A.4",
-    statement="B(k) is sufficiently expressive if 2^k >= |O| |A| u + 1, or if 2^k >= u^|O|; the "
-    "printed bound is enough unless |O|, |A| and u are all powers of two with u^|O| > |O| |A| u; "
-    "one bit more than the printed bound is always enough.",
+    statement="B(k) is sufficiently expressive if 2^k >= |O| |A| u + 1, or if 2^k >= u^|O|. The "
+    "printed bound is enough unless |O|, |A| and u are all powers of two with u^|O| > |O| |A| u. "
+    "One bit more than the printed bound is always enough.",
     verdict="argued",
     steps=(
         human("triples", "a word for each (o, a, i) and one for the start: f by induction"),

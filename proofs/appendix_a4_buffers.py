@@ -216,8 +216,8 @@ def judged_cases(
 @claim(
     "A4.oak",
     place="App. A.4",
-    statement="Proposition A.2 (2): OA(k) is sufficiently expressive if the belief of any history "
-    "depends only on the last k observation-action pairs (and the current observation).",
+    statement="Proposition A.2 (2): OA(k) is sufficiently expressive if beliefs depend only on "
+    "the last k observation-action pairs (and the current observation).",
     verdict="proved",
     steps=(
         machine("buffer", "always pushing leaves the last k pairs, or all of fewer; every k, t"),
@@ -270,9 +270,9 @@ buffers_of_pairs.twin(
 @claim(
     "A4.ok",
     place="App. A.4",
-    statement="Proposition A.2 (3): O(k) and K(k) are sufficiently expressive if the belief of "
-    "any history, "
-    "short ones included, depends only on the last k observations, the current one counted or not.",
+    statement="Proposition A.2 (3): O(k) and K(k) are sufficiently expressive if beliefs depend "
+    "only on the last k observations. This is asked of short histories too, and the current "
+    "observation may be counted or not.",
     verdict="proved",
     steps=(
         machine("buffer", "always pushing leaves the last k observations, or all; every k, t"),

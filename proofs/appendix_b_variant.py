@@ -51,7 +51,7 @@ point."""
 @claim(
     "B.why",
     place="App. B",
-    statement="With OA1 the penalty of -100 is seen through (o,1): at every iterate of the loop "
+    statement="With OA1 the penalty of -100 is seen through (o,1). At every iterate of the loop "
     "from uniform, with steps up to 1/5, q((o,1), <0,push>) < q((o,1), <1,push>), although "
     "<0,push> is optimal there. Without the penalty it is not so.",
     verdict="proved",
@@ -222,8 +222,8 @@ def end_of_loop(penalty: int, memory: str) -> str:
     "S52.fig-variant",
     place="Sec. 5.2, Fig. 5",
     statement="On the variation of the recall task the loop from uniform, with small steps, ends "
-    "at a suboptimal (stochastic) point worth 25/16 with OA1, although OA1 and B1 can encode the "
-    "optimum 3; with OA2, B1, B2 and B5 it reaches the optimum.",
+    "with OA1 at a suboptimal (stochastic) point worth 25/16. OA1 and B1 can encode the optimum "
+    "3. With OA2, B1, B2 and B5 the loop reaches it.",
     verdict="proved",
     steps=(
         machine(

@@ -127,8 +127,9 @@ def lumping_mismatch(members: Any = K - 2, most: int = 4) -> str | None:
 @claim(
     "C5",
     place="Lemma C.5",
-    statement="For every k >= 1 and every step eps in (0, 1] the loop from the uniform policy with "
-    "B(k) goes to pi_l, which is suboptimal; at eps = 0, which the lemma allows, it does not move.",
+    statement="For every k >= 1 and every step eps in (0, 1] the loop from the uniform policy "
+    "with B(k) goes to pi_l, which is suboptimal. At eps = 0, which the lemma allows, it does not "
+    "move.",
     verdict="proved",
     steps=(
         machine("segment", "a step eps takes x pi_u + (1-x) pi_l to x (1-eps) in the place of x"),
@@ -228,10 +229,10 @@ every_binary_memory.twin(
 @claim(
     "C6",
     place="Theorem C.6",
-    statement="There is a POMDP with a sufficiently expressive memory on which the loop from the "
-    "uniform policy, with any step in (0, 1], does not go to an optimal memoryless policy: the "
-    "4-action recall task with B(k), for every k >= 3. (By C.b2-expressive the paper's "
-    "own witness, B2, is not sufficiently expressive.)",
+    statement="There is a POMDP with a sufficiently expressive memory on which the loop from "
+    "uniform does not go to an optimal memoryless policy. It is the 4-action recall task with "
+    "B(k), for every k >= 3 and any step in (0, 1]. (By C.b2-expressive the paper's own witness, "
+    "B2, is not sufficiently expressive.)",
     verdict="proved",
     steps=(
         machine("expressive", "an f keeps the five beliefs apart in B3, so in every larger B(k)"),
@@ -293,7 +294,7 @@ expressive_memory_is_not_enough.twin(
 @claim(
     "C7",
     place="Prop. C.1",
-    statement="The loop can end arbitrarily far from the optimum: with all rewards multiplied by "
+    statement="The loop can end arbitrarily far from the optimum. With all rewards multiplied by "
     "a > 0 it ends a/4 below it.",
     verdict="proved",
     steps=(

@@ -53,8 +53,8 @@ def _family(E: POMDP, best: dict[int, int], x: Any, t: Any) -> Policy:
     "C.fig",
     place="App. C, Fig. 7",
     statement=(
-        "On the 4-action recall task the loop from the uniform policy ends at "
-        "3/4 with B5 and at the optimum 1 with OA1."
+        "On the 4-action recall task the loop from uniform ends at 3/4 with B5 and at the "
+        "optimum 1 with OA1."
     ),
     verdict="proved",
     steps=(

@@ -63,9 +63,9 @@ def any_evaluation() -> tuple[list[list[sympy.Symbol]], POMDP, Evaluation]:
 @claim(
     "C1",
     place="Lemma C.1",
-    statement="For any policy of the 4-action recall task with B1, with b_i = p^0_i0 / (1 + sum_j "
-    "p^0_j0) and t_i = p^0_i1 / sum_j p^0_j1: Q^0_aw = sum_i r_ia b_i + (1 - sum_i b_i) sum_i "
-    "p^w_i r_ai and Q^1_aw = sum_i t_i r_ia, the latter where sum_j p^0_j1 > 0: else memory 1 is "
+    statement="Let pi be any policy of the 4-action recall task with B1, b_i = p^0_i0 / (1 + "
+    "sum_j p^0_j0) and t_i = p^0_i1 / sum_j p^0_j1. Then Q^0_aw = sum_i r_ia b_i + (1 - sum_i "
+    "b_i) sum_i p^w_i r_ai. And Q^1_aw = sum_i t_i r_ia where sum_j p^0_j1 > 0: else memory 1 is "
     "never seen.",
     verdict="proved",
     steps=(
@@ -127,7 +127,7 @@ closed_form_of_q.twin("r_ia and r_ai exchanged in Q^1", guards="memory 1", by_co
 @claim(
     "C2",
     place="Lemma C.2",
-    statement="pi_l (memory 0: <1,1>; memory 1: <3,1>) is greedy on its own q-values; ties "
+    statement="pi_l (memory 0: <1,1>, memory 1: <3,1>) is greedy on its own q-values. Ties "
     "between writes go to the higher.",
     verdict="proved",
     steps=(machine("greedy", "pi_l is greedy on its q-values, strictly but for writes that tie"),),
@@ -176,9 +176,9 @@ local_optimum_is_greedy.twin(
 @claim(
     "C4",
     place="Lemma C.4",
-    statement="From the uniform policy, with B1 and any step eps in (0, 1], the loop goes to pi_l, "
-    "which is suboptimal; the q-values of the uniform policy are those of the table. At eps = 0, "
-    "which the lemma allows, the loop does not move.",
+    statement="From the uniform policy, with B1 and any step eps in (0, 1], the loop goes to "
+    "pi_l, which is suboptimal. The q-values of the uniform policy are those of the table. At eps "
+    "= 0, which the lemma allows, the loop does not move.",
     verdict="proved",
     steps=(
         machine("table", "the q-values of the uniform policy are those printed, cut off"),

@@ -39,8 +39,8 @@ W = ("0", "1")
 @claim(
     "C3",
     place="Lemma C.3",
-    statement="For every eps in [0,1] and every policy pi of recall4 x B1: if greedy on q_pi is "
-    "pi_l, then greedy on the q-values of (1-eps) pi + eps pi_l is again pi_l.",
+    statement="Let pi be any policy of recall4 x B1 such that greedy on q_pi is pi_l. Then greedy "
+    "on the q-values of (1-eps) pi + eps pi_l is again pi_l, for every eps in [0,1].",
     verdict="proved",
     steps=(
         machine("formula 0", "Q~^0 is a mixture of Q^0 and r, for all policies and rewards"),

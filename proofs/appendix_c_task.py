@@ -31,7 +31,7 @@ from workbench.checker.recheck import recheck
 @claim(
     "C.optimal",
     place="App. C",
-    statement="The optimum of the 4-action recall task is 0, then 2; after any other first "
+    statement="The optimum of the 4-action recall task is 0, then 2. After any other first "
     "action, 3 is a best second action.",
     verdict="proved",
     steps=(
@@ -145,7 +145,7 @@ b2_is_expressive.twin("B3 in the place of B2", guards="pigeons", k=3)
 @claim(
     "C.b2-expressive*",
     place="App. C",
-    statement="B(k) is sufficiently expressive for the 4-action recall task exactly when k >= 3; "
+    statement="B(k) is sufficiently expressive for the 4-action recall task exactly when k >= 3. "
     "B2, and already B1, has an optimal memoryless policy.",
     verdict="proved",
     steps=(

@@ -401,10 +401,10 @@ def shared_again() -> tuple[int, ...]:
 @claim(
     "S51.fig-shared",
     place="Sec. 4 and 5.1, Fig. 2 and 4",
-    statement="No reading of actor-critic, {window, batch} x {V = 0, V = 1}, bears out at once "
-    "what is said about Figure 2 and about Figure 4, which share a panel: with windows K1 "
-    "outperforms O1 (with V = 0 on the few pairs of seeds that differ), with batches and V = 0 O1 "
-    "does not solve gravity, with batches and V = 1 OA1 outperforms OA2.",
+    statement="No reading of actor-critic, {window, batch} x {V = 0, V = 1}, bears out both "
+    "Figure 2 and Figure 4, which share a panel. With windows K1 outperforms O1 (with V = 0 on "
+    "the few pairs of seeds that differ). With batches and V = 0 O1 does not solve gravity. With "
+    "batches and V = 1 OA1 outperforms OA2.",
     verdict="supported",
     steps=(
         STEPS[0],
@@ -427,7 +427,8 @@ def fig_shared(proof: Proof, shift: int = 0, turned: str = "") -> Evidence:
     proof.step("contradicted", trouble, refutes=against)
     runs = (
         f"{len(SHARED)} seeds, {SHARED[0]} to {SHARED[-1]}, of 4,000,000 steps, run after the rule "
-        "of this claim was written: an earlier wording had been narrowed to what other seeds say."
+        "of this claim was written. Who wrote it knew what the seeds of S4.fig-gravity say: an "
+        "earlier wording had been narrowed to them."
     )
     argument = argument_of([found], runs)
     if trouble:

@@ -143,8 +143,8 @@ def straight_up(P: POMDP) -> Any:
 @claim(
     "S4.gravity-none",
     place="Sec. 4",
-    statement="No memoryless policy, deterministic or stochastic, is optimal in the gravity "
-    "domain, for any discount in [7/20, 1) (the paper uses 0.95).",
+    statement="No memoryless policy, deterministic or stochastic, is optimal in gravity, for any "
+    "discount in [7/20, 1). (The paper uses 0.95.)",
     verdict="proved",
     steps=(
         machine("small", "v bounds every policy, strictly in the corridor, gamma in [7/20, 7/10]"),
@@ -286,8 +286,8 @@ def to_the_button_and_back(E: POMDP) -> Policy:
 @claim(
     "S4.gravity-bit",
     place="Sec. 4",
-    statement="With one bit (B1) a memoryless policy reaches the best history-based value of the "
-    "gravity domain, for every discount in [7/20, 1].",
+    statement="With one bit (B1) a memoryless policy reaches the best history-based value of "
+    "gravity, for every discount in [7/20, 1].",
     verdict="proved",
     steps=(
         machine("value", "the policy is worth gamma^11, gamma a symbol"),

@@ -199,8 +199,8 @@ def broken_letters(name: str, theory: tuple[tuple[str, str], ...]) -> str | None
 @claim(
     "S4.ignore",
     place="Sec. 4",
-    statement="For every POMDP and every memory, the best memoryless policy of the augmented "
-    "environment is worth at least what the best memoryless policy of the original one is worth.",
+    statement="For every POMDP and memory, the best memoryless policy of the augmented "
+    "environment is worth at least that of the original.",
     verdict="proved",
     steps=(
         machine("step", "w and m' sum out of one step of the product, every number a symbol (1)"),

@@ -61,7 +61,7 @@ def first_then_other(reward: Any = r, second: int = 1) -> POMDP:
     "S3.arbitrary",
     place="Sec. 3",
     statement="The best memoryless policy can be arbitrarily worse than the best history-based "
-    "one: on `0 then 1` with reward r > 0 it loses 3r/4.",
+    "one. On `0 then 1` with reward r > 0 it loses 3r/4.",
     verdict="proved",
     steps=(
         machine("memoryless", "Every memoryless policy, pi(1) = p, is worth p (1 - p) r."),
@@ -112,8 +112,8 @@ SIZES = (("B", "2**k"), ("K", "1"), ("O", "2"), ("OA", "2"))
 @claim(
     "S4.sizes",
     place="Sec. 4",
-    statement="With B(k) the actions of the augmented task are |A| 2^k, exponential in k; with "
-    "O(k) and OA(k) they are 2|A|, with K(k) |A|, whatever k.",
+    statement="With B(k) the augmented task has |A| 2^k actions, exponential in k. With O(k) and "
+    "OA(k) it has 2|A|, with K(k) |A|, whatever k.",
     verdict="checked",
     steps=(machine("count", "|A'| = |A| |W|, counted for k = 1 to 5 on recall and gravity."),),
 )
@@ -166,8 +166,8 @@ def _plain_task() -> POMDP:
 @claim(
     "S4.ok-general",
     place="Sec. 4",
-    statement="O(k) generalises K(k): an O(k) that always pushes is K(k), and keep, which leaves "
-    "the buffer alone, is what it has besides.",
+    statement="O(k) generalises K(k). An O(k) that always pushes is K(k). Besides it can keep, "
+    "which leaves the buffer alone.",
     verdict="proved",
     steps=(
         machine("push", "On a buffer of k cells, k a symbol, Gamma of a push is that of K(k)."),
@@ -340,8 +340,8 @@ def bit_policy_shortcuts() -> tuple[Any, tuple[tuple[Any, Any], ...]]:
     "S4.premature",
     place="Sec. 4",
     statement="In gravity with B1, writing 'off' before the button is a non-Markovian shortcut of "
-    "the optimal policy whose bit says whether gravity is off: one-step TD values it above the "
-    "policy's own action, truly it is worse.",
+    "an optimal policy. Its bit says whether gravity is off. One-step TD values the early write "
+    "above the policy's own action, and truly it is worse.",
     verdict="checked",
     steps=(
         machine("optimal", "The policy is worth gamma^11, the best that there is."),
@@ -384,8 +384,8 @@ premature_writes.twin("writing 'on' after the button", guards="early", now="1", 
     "S4.ok-actions",
     place="Sec. 4",
     statement="Where the history of actions matters, as in recall, O(k) is insufficient in the "
-    "sense of Definition A.2 (k = 1, 2, 3); as a representation O1 is too small, and O2 encodes an "
-    "optimal policy all the same: two senses that differ.",
+    "sense of Definition A.2 (k = 1, 2, 3). As a representation O1 is too small, and O2 encodes "
+    "an optimal policy all the same. So the two senses differ.",
     verdict="checked",
     steps=(
         machine("beliefs", "O1, O2, O3 do not keep the beliefs of recall apart; OA2 does."),
@@ -428,9 +428,9 @@ actions_matter.twin("K1 enough", guards="encodes", enough="K1")
 @claim(
     "S53.lines",
     place="Sec. 5.3",
-    statement="It takes fewer than 40 lines of code to integrate each external memory into Gym "
-    "(read as: what is added for each memory; the wrapper that all of them share is longer than "
-    "that).",
+    statement="It takes fewer than 40 lines of code to integrate each external memory into Gym. "
+    "(Read as: what is added for each memory. The wrapper that all of them share is longer than "
+    "that.)",
     verdict="checked",
     steps=(
         machine("lines", "Each of none, B, K, O, OA is defined in fewer than 40 lines here."),

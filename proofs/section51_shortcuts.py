@@ -119,9 +119,9 @@ def counted_pairs(
 @claim(
     "S51.b2-more",
     place="Sec. 5.1",
-    statement="In recall, for every gamma in (0, 1), every optimal deterministic policy has one "
-    "strict shortcut "
-    "with OA1, and three strict and four weak ones with B2 (with every B(k), k >= 2).",
+    statement="In recall every optimal deterministic policy has one strict shortcut with OA1, for "
+    "every gamma in (0, 1). With B2, and with every B(k), k >= 2, it has three strict and four "
+    "weak ones.",
     verdict="argued",
     steps=(
         machine("signs", "each difference has one sign for all gamma in (0, 1)"),
@@ -242,9 +242,9 @@ binary memories."""
 @claim(
     "S51.bigger*",
     place="Sec. 5.1",
-    statement="In recall, for every gamma in (0, 1), every optimal deterministic policy has one "
-    "strict shortcut "
-    "with OA1 and none with OA(k), k >= 2; with B(k) it has three for every k >= 2.",
+    statement="In recall every optimal deterministic policy has one strict shortcut with OA1 and "
+    "none with OA(k), k >= 2. With B(k) it has three for every k >= 2. That is so for every gamma "
+    "in (0, 1).",
     verdict="argued",
     steps=(
         machine("buffers", "OA1 has one strict shortcut, OA2 and OA3 have none, every policy"),

@@ -105,9 +105,9 @@ def one_then_nothing() -> POMDP:
 @claim(
     "S51.mc",
     place="Sec. 5.1",
-    statement="Every-visit Monte Carlo estimates converge with probability one to q_pi(o,a), "
-    "P_pi(s|o) weighted "
-    "by visits, for every pair that pi takes, if episodes end with probability one.",
+    statement="Every-visit Monte Carlo estimates converge with probability one to q_pi(o,a), with "
+    "P_pi(s|o) weighted by visits. That is so for every pair that pi takes, if episodes end with "
+    "probability one.",
     verdict="argued",
     steps=(
         human("law", "the strong law for the pairs (returns, visits) of independent episodes"),
@@ -514,9 +514,9 @@ def target_letters(theory: tuple[tuple[str, str], ...]) -> str | None:
 @claim(
     "S51.nstep",
     place="Sec. 5.1",
-    statement="n-step TD values are q_pi for every policy if no episode lasts longer than n steps; "
-    "in general they converge to q_pi as n grows (gamma < 1, or episodes of finite mean length "
-    "from every state), so for n large enough no action that is worse looks better.",
+    statement="n-step TD values are q_pi for every policy if no episode lasts longer than n "
+    "steps. In general they converge to q_pi as n grows (gamma < 1, or episodes of finite mean "
+    "length from every state). So for n large enough no action that is worse looks better.",
     verdict="proved",
     steps=(
         machine(

@@ -49,9 +49,9 @@ def with_exploration(E: POMDP, pi: Policy, start: Any, at: Any = 0) -> tuple[dic
 @claim(
     "S51.td",
     place="Sec. 5.1",
-    statement="In recall with OA1, for every gamma in (0, 1): under the blue policy the true value "
-    "of 2 push at the start is 0, its one-step TD value is gamma, above the gamma^2 of 1 push, so "
-    "greedy on TD values moves to a policy worth 0.",
+    statement="In recall with OA1 greedy on TD values leaves the blue policy for one worth 0, for "
+    "every gamma in (0, 1). Under the blue policy the true value of 2 push at the start is 0. Its "
+    "one-step TD value is gamma, above the gamma^2 of 1 push.",
     verdict="proved",
     steps=(
         machine("values", "q_pi = 0, q_TD = gamma, v_TD = gamma^2, value gamma^2"),

@@ -34,9 +34,9 @@ def most(sequence: tuple[int, ...], memory: str) -> int:
 @claim(
     "S51.bigger",
     place="Sec. 5.1",
-    statement="A larger memory tends to remove shortcuts: on every sequence task of two actions "
+    statement="A larger memory tends to remove shortcuts. On every sequence task of two actions "
     "and two or three steps K2, O2, OA2 have no more strict ones, over optimal policies, than K1, "
-    "O1, OA1, and OA2 has none where OA1 has one. Not so with B: B2 has more than B1.",
+    "O1, OA1. OA2 has none where OA1 has one. Not so with B: B2 has more than B1.",
     verdict="checked",
     steps=(
         machine("buffers", "With K, O and OA the most does not grow from size 1 to size 2."),
@@ -88,7 +88,7 @@ larger_buffers.twin("O grows", guards="bits", growing="O")
 @claim(
     "S51.b-general",
     place="Sec. 5.1",
-    statement="B(k) brings more shortcuts than OA(k), more generally than in recall: with k = 2 B "
+    statement="B(k) brings more shortcuts than OA(k), more generally than in recall. With k = 2 B "
     "has at least as many on every sequence task of two actions and two or three steps, and more "
     "on each of three steps. With k = 1 it is not so: on 1, 2, 2 OA1 has one and B1 none.",
     verdict="checked",
@@ -167,10 +167,10 @@ def _variance(found: list[tuple[Any, Any]]) -> Any:
 @claim(
     "S51.variance",
     place="Sec. 5.1",
-    statement="TD estimates have a lower variance than Monte Carlo estimates. Two readings: with "
-    "the true v, in a fully observed task, it is so (S51.variance*); of partially observed tasks, "
-    "which the sentence is about, and of the target of one-step TD at its fixed point, it is not: "
-    "that target can vary where the return does not.",
+    statement="TD estimates have a lower variance than Monte Carlo estimates. There are two "
+    "readings. With the true v, in a fully observed task, it is so (S51.variance*). The sentence "
+    "is about partially observed tasks, and there the target of one-step TD at its fixed point "
+    "can vary where the return does not.",
     verdict="refuted",
     corrected_by="S51.variance*",
     steps=(machine("varies", "After s the return never varies, and the target of TD does."),),
@@ -280,7 +280,7 @@ def _coins(first: int, second: int) -> dict[int, Fraction]:
     "S51.variance*",
     place="Sec. 5.1",
     statement="In a fully observed task the one-step TD target with the true v never has a higher "
-    "variance than the return: the difference is gamma^2 times the mean variance of what follows.",
+    "variance than the return. The difference is gamma^2 times the mean variance of what follows.",
     verdict="proved",
     steps=(
         machine(
@@ -346,8 +346,8 @@ B2_EDGES = {(i, j) for i in range(4) for j in range(4)}
 @claim(
     "S5.fig-diagrams",
     place="Sec. 5, Fig. 3",
-    statement="The two diagrams of Figure 3 are right, edge by edge: OA1 moves as the nine arrows "
-    "say and stays put otherwise; B2 moves from every memory state to every other.",
+    statement="The two diagrams of Figure 3 are right, edge by edge. OA1 moves as the nine arrows "
+    "say and stays put otherwise. B2 moves from every memory state to every other.",
     verdict="checked",
     steps=(
         machine("oa1", "With OA1 memory changes exactly along the nine labelled arrows."),

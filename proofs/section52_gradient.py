@@ -149,10 +149,10 @@ def no_gain_within(factor: int = 1) -> str | None:
     statement="Let q_pi(o,a) be weighted by discounted visits (for gamma = 1 these are the "
     "visits). The return changes along pi + eps (greedy - pi) at the rate G = sum_o d(o) (max_a "
     "q_pi(o,a) - v_pi(o)) >= 0 at eps = 0. So unless pi is greedy on its own q-values wherever it "
-    "goes, every small enough step increases the return: for gamma < 1 every eps < G (1-gamma)^2 / "
-    "(2 gamma A), A = max_s |sum_{o,a} omega(o|s) (greedy - pi)(a|o) q_pi(s,a)|; for gamma = 1 "
-    "every eps <= 1/(2L) with 4 eps N U < G, N the mean length of an episode, L the longest from "
-    "any state, U the largest |u(s)|, u the value of these gains under pi.",
+    "goes, every small enough step increases the return. For gamma < 1 every eps < G (1-gamma)^2 "
+    "/ (2 gamma A) does, with A = max_s |sum_{o,a} omega(o|s) (greedy - pi)(a|o) q_pi(s,a)|. For "
+    "gamma = 1 every eps <= 1/(2L) with 4 eps N U < G does. N is the mean length of an episode, L "
+    "the longest from any state, and U the largest |u(s)|, u the value of these gains under pi.",
     verdict="proved",
     steps=(
         machine("any size", "J(pi') - J(pi) = sum d' A', as sums over index sets of any size"),

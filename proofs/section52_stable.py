@@ -52,9 +52,9 @@ def best_of(one: Tiny) -> Fraction:
 @claim(
     "S52.stable",
     place="Sec. 5.2",
-    statement="If the memory can represent the optimal policy, that solution is stable: with "
+    statement="If the memory can represent the optimal policy, that solution is stable. With "
     "accurate q-values the loop does not leave it, whatever the rule for ties. (The paper gives a "
-    "rule for writes only; here the lower of two equal actions wins.)",
+    "rule for writes only. Here the lower of two equal actions wins.)",
     verdict="refuted",
     corrected_by="S52.stable*",
     steps=(machine("left", "the loop leaves an optimal policy whose q-values tie"),),
@@ -425,10 +425,11 @@ def switch_letters(seed: int, z: Fraction, theory: tuple[tuple[str, str], ...]) 
 @claim(
     "S52.stable*",
     place="Sec. 5.2",
-    statement="A memoryless policy that is worth the best history-based value takes, on every "
-    "observation that it visits, only actions with the largest q-value, whether states are "
+    statement="A memoryless policy that is worth the best history-based value takes only actions "
+    "with the largest q-value on every observation that it visits. That is so whether states are "
     "weighted by visits or by discounted visits. So the loop stays at it, if it is deterministic, "
-    "for every step, exactly if the rule for ties prefers its actions; so if no other action ties.",
+    "for every step, exactly if the rule for ties prefers its actions. If no other action ties, "
+    "it does.",
     verdict="proved",
     steps=(
         machine(

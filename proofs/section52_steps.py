@@ -127,9 +127,9 @@ BY_VISITS_SEEN = (
 @claim(
     "S52.mdp",
     place="Sec. 5.2",
-    statement="In a fully observed task with gamma < 1 or episodes that end, a step of any size "
-    "towards the greedy policy does not decrease the return; it is where states look "
-    "alike that small steps are needed.",
+    statement="In a fully observed task a step of any size towards the greedy policy does not "
+    "decrease the return (gamma < 1 or episodes that end). Small steps are needed where states "
+    "look alike.",
     verdict="proved",
     steps=(
         machine(
@@ -233,7 +233,7 @@ def locally_best(E: POMDP, second: int = 3) -> Policy:
     "C2.print",
     place="App. C, Lemma C.2",
     statement="Lemma C.2 as printed: the policy that is greedy on the q-values of pi_l 'is pi_1 "
-    "itself'; no pi_1 is defined, and the policy that always takes action 1 is not it.",
+    "itself'. No pi_1 is defined, and the policy that always takes action 1 is not it.",
     verdict="misprint",
     corrected_by="C2",
     steps=(
@@ -272,7 +272,7 @@ pi_one.twin("2 is what is meant", guards="meant", meant=2)
     "C5.print",
     place="App. C, Lemma C.5",
     statement="The proof of Lemma C.5 as printed: t^n_i = p^0_im / sum_i p^0_im, with an m that "
-    "is not bound; it is n that is meant.",
+    "is not bound. It is n that is meant.",
     verdict="misprint",
     corrected_by="C5",
     steps=(

@@ -195,9 +195,9 @@ def as_run(memory: str) -> str:
 @claim(
     "S52.vanish",
     place="Sec. 5.2",
-    statement="On the variant of recall the problem of OA1 vanishes with every larger memory: with "
-    "step 1/50 the loop reaches the optimum 3 with OA(k) for every k >= 2 and with B(k) for every "
-    "k >= 1.",
+    statement="On the variant of recall the problem of OA1 vanishes with every larger memory. "
+    "With step 1/50 the loop reaches the optimum 3 with OA(k) for every k >= 2 and with B(k) for "
+    "every k >= 1.",
     verdict="proved",
     steps=(
         machine("buffers", "OA2, OA3: greedy is one policy worth 3 along the whole way."),

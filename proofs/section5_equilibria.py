@@ -107,8 +107,8 @@ def lines(shown: object) -> str:
     "S5.settle",
     place="Sec. 5, Fig. 3",
     statement="With the paper's epsilon 1/100 and gamma 19/20, Q-learning on recall has no fixed "
-    "point that earns anything: with OA1 one of 1,296 greedy policies is a fixed point, strict and "
-    "worth 0; with B2 none of 20,736 is.",
+    "point that earns anything. With OA1 one of 1,296 greedy policies is a fixed point, strict "
+    "and worth 0. With B2 none of 20,736 is.",
     verdict="checked",
     steps=(
         machine("OA1", "of all 1,296 greedy policies one is a fixed point, strict and worth 0"),
@@ -223,8 +223,9 @@ def refuted_on(
     "S5.settle-worth",
     place="Sec. 5, Fig. 3",
     statement="On recall, for all epsilon and gamma in (0, 1), no policy that earns anything is a "
-    "fixed point of Q-learning, with OA1 or B2: in the table that it leads to a shortcut is better "
-    "at the first row, one that takes the memory to where 3 is done without having done 1 and 2.",
+    "fixed point of Q-learning, with OA1 or B2. In the table that it leads to a shortcut is "
+    "better at the first row. The shortcut takes the memory to where 3 is done without having "
+    "done 1 and 2.",
     verdict="proved",
     steps=(
         machine("OA1", "each of the 12 policies that earn is refuted by one inequality"),
@@ -276,7 +277,7 @@ def settle_worth(
     )
     point = [certificate_at(recall(PAPERS_GAMMA, sequence), "OA1", PAPERS_EPSILON)]
     refuted = f"{counts[0]} policies of OA1 and {counts[1]} of B2 (up to symmetry)"
-    return proved(f"none of {refuted} is a fixed point", lines(argument), point)
+    return proved(f"{refuted}: none is fixed; certified at one point", lines(argument), point)
 
 
 def _leads_to(E: POMDP, path: dict[Any, Any], better: tuple[Any, Any], last: int) -> bool:
@@ -298,7 +299,7 @@ settle_worth.twin("a way to the second step", guards="shortcut", last=1)
 @claim(
     "S5.fig-recall",
     place="Sec. 5, Fig. 3",
-    statement="Q-learning on recall cannot converge to an optimal policy with OA1 or B2: for all "
+    statement="Q-learning on recall cannot converge to an optimal policy with OA1 or B2. For all "
     "epsilon and gamma in (0, 1) every policy at which it can settle is worth 0 (by the shortcuts "
     "of S5.settle-worth). With the paper's epsilon 1/100 and gamma 19/20 there is one such policy "
     "with OA1 and none with B2 (S5.settle). That runs jump is measured: S5.fig-jumps.",
@@ -375,8 +376,9 @@ fig_recall.twin(
 @claim(
     "S5.settle-b1",
     place="Sec. 5",
-    statement="Q-learning on recall with B1, for all epsilon and gamma in (0, 1): no greedy policy "
-    "is a fixed point if epsilon (2 - gamma) < 1, and if it is > 1 exactly one is, worth 0.",
+    statement="On recall with B1, no greedy policy is a fixed point of Q-learning if epsilon (2 - "
+    "gamma) < 1. If it is > 1, exactly one is, worth 0. That is so for all epsilon and gamma in "
+    "(0, 1).",
     verdict="proved",
     steps=(
         machine("border", "the only curve in the square is epsilon (2 - gamma) = 1"),
@@ -423,9 +425,9 @@ def _other_border(found: Subdivision, border: Any) -> str:
 @claim(
     "B.settle",
     place="App. B",
-    statement="Q-learning on the variation of recall: without memory no policy is a fixed point, "
-    "for all epsilon and gamma in (0, 1); with B1, off three curves in their square, the only one "
-    "is worth -10 gamma^2 and tied, and 3 gamma^2 is the optimum.",
+    statement="Without memory no policy is a fixed point of Q-learning on the variation of "
+    "recall, for all epsilon and gamma in (0, 1). With B1, off three curves in their square, the "
+    "only one is worth -10 gamma^2 and tied, and 3 gamma^2 is the optimum.",
     verdict="proved",
     steps=(
         machine("alone", "without memory no policy is a fixed point, on the whole square"),
@@ -487,10 +489,10 @@ settle_variant.twin("a best reward of 2", guards="best", best=2)
 @claim(
     "C.settle",
     place="App. C",
-    statement="Q-learning on 4-action recall with B1 (gamma = 1 as in the paper): no greedy policy "
-    "is a fixed point, for any epsilon in (0, 1). With gamma in (0, 1) there are fixed points, "
-    "worth gamma/2, where epsilon^2 + 7 epsilon gamma - 8 epsilon - 16 gamma + 16 > 0, and none "
-    "where it is < 0.",
+    statement="With gamma = 1, as in the paper, no greedy policy is a fixed point of Q-learning "
+    "on 4-action recall with B1, for any epsilon in (0, 1). With gamma in (0, 1) there are fixed "
+    "points, worth gamma/2, where epsilon^2 + 7 epsilon gamma - 8 epsilon - 16 gamma + 16 > 0, "
+    "and none where it is < 0.",
     verdict="proved",
     steps=(
         machine("none", "gamma = 1: no greedy policy is a fixed point, for any epsilon"),

@@ -58,8 +58,8 @@ def blue(E: POMDP, second_write: str = "push") -> Policy:
 @claim(
     "S5.oa1-encodes",
     place="Sec. 5",
-    statement="In recall with OA1 the blue policy (1 push, 2 push, 3 push) is worth gamma^2, the "
-    "best history-based value, for every discount.",
+    statement="In recall with OA1 the blue policy (1 push, 2 push, 3 push) is worth gamma^2. That "
+    "is the best history-based value, for every discount.",
     verdict="proved",
     steps=(
         machine("best", "of the 27 sequences of actions one is worth gamma^2, the others 0"),
@@ -140,8 +140,8 @@ def rewards_by_history(E: POMDP) -> dict[tuple[Label, Label], dict[tuple[Label, 
 @claim(
     "S5.not-mdp",
     place="Sec. 5",
-    statement="Recall with OA1 is not an MDP over its observations (m, o): the reward of 3 push "
-    "when the buffer holds (o, 2) is 1 after 1 push, 2 push, and 0 after 2 push.",
+    statement="Recall with OA1 is not an MDP over its observations (m, o). Let the buffer hold "
+    "(o, 2): then 3 push pays 1 after 1 push, 2 push, and 0 after 2 push.",
     verdict="proved",
     steps=(machine("rewards", "3 push at (o, 2) pays 1 after one history and 0 after another"),),
 )
@@ -220,8 +220,8 @@ def behaviours(E: POMDP) -> dict[tuple[tuple[Label, Label], ...], Any]:
 @claim(
     "S5.b2-smallest",
     place="Sec. 5",
-    statement="B2 is the smallest B(k) with an optimal policy for recall, among deterministic and "
-    "stochastic memoryless policies, for every discount in (0, 1].",
+    statement="B2 is the smallest B(k) with an optimal memoryless policy for recall, "
+    "deterministic or stochastic, for every discount in (0, 1].",
     verdict="proved",
     steps=(
         machine("none below", "no deterministic policy of B0 or B1 is optimal, all behaviours"),

@@ -80,8 +80,8 @@ def made_again() -> tuple[NDArray[np.int64], ...]:
     "S5.small-steps",
     place="Sec. 5, Fig. 3",
     statement="The smaller its steps, the longer Q-learning on recall with OA1 (epsilon 1/100) is "
-    "at policies worth 0, as its only fixed point is (S5.settle): of the second half of a run it "
-    "spends under 5% there with steps of 1/10, and over half with steps of 1/10,000.",
+    "at policies worth 0, as its only fixed point is (S5.settle). With steps of 1/10 it spends "
+    "under 5% of the second half of a run there, and over half with steps of 1/10,000.",
     verdict="supported",
     steps=(
         machine("again", "Recorded runs, made again here, are what the record has, bit for bit."),

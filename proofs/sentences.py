@@ -75,9 +75,9 @@ the_button_comes_first.twin("a discount of 1/2", guards="straight", small=Fracti
 @claim(
     "S4.k-forgets",
     place="Sec. 4",
-    statement="K(k) cannot remember what was seen more than k steps ago: after every step it holds "
-    "the last k observations and nothing else. O(k) can: as long as it keeps, its buffer does not "
-    "change.",
+    statement="K(k) cannot remember what was seen more than k steps ago. After every step it "
+    "holds the last k observations and nothing else. O(k) can: as long as it keeps, its buffer "
+    "does not change.",
     verdict="proved",
     steps=(
         machine("last", "K(k) holds the observations t - k, ..., t - 1 after t steps, any k, t."),
@@ -107,7 +107,7 @@ buffers_forget.twin("push for keep", guards="keep", write="push")
 @claim(
     "S5.b2-not-mdp",
     place="Sec. 5",
-    statement="Recall with B2 is not an MDP over its observations (m, o) either: what 3 pays in a "
+    statement="Recall with B2 is not an MDP over its observations (m, o) either. What 3 pays in a "
     "memory state depends on what was done before.",
     verdict="proved",
     steps=(machine("rewards", "An action in a row pays 1 after a history and 0 after another."),),
@@ -155,9 +155,10 @@ TABLE_1 = {
 @claim(
     "S6.speedups",
     place="Sec. 6, App. D.5, Table 1",
-    statement="What the text says of speed agrees with Table 1: with O(k) PPO is 1.06 to 9.85 "
-    "times faster than with an LSTM on CPUs and 1.71 to 2.94 times on GPUs; only OA3 in the Atari "
-    "games is slower; some entries are above 10. (That the table is right is not shown by this.)",
+    statement="What the text says of speed agrees with Table 1. With O(k) PPO is 1.06 to 9.85 "
+    "times faster than with an LSTM on CPUs and 1.71 to 2.94 times on GPUs. Only OA3 in the Atari "
+    "games is slower, and some entries are above 10. (That the table is right is not shown by "
+    "this.)",
     verdict="checked",
     steps=(
         machine("ranges", "The least and the largest entries of O(k) are the ones quoted."),
@@ -195,8 +196,9 @@ text_and_table_agree.twin("above 11", guards="ten", most=11.0)
 @claim(
     "C3.print",
     place="App. C, Lemma C.3",
-    statement="The proof of Lemma C.3 as printed: in its third line from the end the sum over i "
-    "has p~, the probabilities after the step, where those before it, p, are meant.",
+    statement="The proof of Lemma C.3 as printed has the wrong probabilities in its third line "
+    "from the end. Its sum over i has p~, those after the step, where those before it, p, are "
+    "meant.",
     verdict="misprint",
     corrected_by="C3",
     steps=(
@@ -251,9 +253,9 @@ sum_after_the_step.twin("p~ meant", guards="meant", meant="after")
 @claim(
     "C5.beta",
     place="App. C, Lemma C.5",
-    statement="The proof of Lemma C.5 as printed: beta^k has the probabilities p of B(k) where its "
-    "derivation has q, those of B1; and 'the base case of Lemma C.2' is that of Lemma C.4, since "
-    "Lemma C.2 has none.",
+    statement="The proof of Lemma C.5 as printed: beta^k has the probabilities p of B(k) where "
+    "its derivation has q, those of B1. And 'the base case of Lemma C.2' is that of Lemma C.4, "
+    "since Lemma C.2 has none.",
     verdict="misprint",
     corrected_by="C5",
     steps=(
@@ -290,9 +292,9 @@ beta_of_b1.twin("p meant", guards="meant", meant="p")
 @claim(
     "C.minimum",
     place="App. C",
-    statement="The algorithm 'will get stuck in a local minimum' as printed: the policy pi_l where "
-    "it is stuck is no local minimum of the return. Small changes of one row never gain, and some "
-    "lose: it is a local maximum in each row that is meant.",
+    statement="The algorithm 'will get stuck in a local minimum' as printed. The policy pi_l "
+    "where it is stuck is no local minimum of the return. Small changes of one row never gain, "
+    "and some lose: it is a local maximum in each row that is meant.",
     verdict="misprint",
     corrected_by="C2",
     steps=(

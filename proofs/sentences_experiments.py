@@ -42,9 +42,9 @@ def paid_after(id: str, t: int) -> float:
 @claim(
     "D3.minigrid",
     place="App. D.3",
-    statement="MiniGrid's agents have the 7 actions that are named, episodes of RedBlueDoors end "
-    "after 1280 steps and those of MemoryS7 after 245, and success at step t of RedBlueDoors pays "
-    "1 - 0.9 t/1280.",
+    statement="MiniGrid's agents have the 7 actions that are named. Episodes of RedBlueDoors end "
+    "after 1280 steps and those of MemoryS7 after 245. Success at step t of RedBlueDoors pays 1 - "
+    "0.9 t/1280.",
     verdict="checked",
     steps=(
         machine("actions", "the package names these 7 actions"),
@@ -209,10 +209,10 @@ def common_actions(task: str, sides: tuple[str, str]) -> dict[Any, frozenset[str
 @claim(
     "D2.hallway",
     place="App. D.2",
-    statement="In both hallway tasks the optimal actions at one and the same observation depend on "
-    "what was seen before, completely: in each of the seven cells on the way between the north "
+    statement="In both hallway tasks the optimal actions at one and the same observation depend "
+    "on what was seen before, completely. In each of the seven cells on the way between the north "
     "and the south room the optimal actions with the cookie in the north and with it in the south "
-    "have none in common, and so with all keys that are left in the north or in the south, none "
+    "have none in common. So it is with all keys that are left in the north or in the south, none "
     "carried. (With full information, discount 99/100.)",
     verdict="checked",
     steps=(
@@ -245,10 +245,11 @@ hallway_actions_differ.twin("all keys in the south", guards="keys", keys=("south
 @claim(
     "D2.hallway-memory",
     place="Sec. 6, App. D.2",
-    statement="What O6 and OA6 can represent in the hallway tasks is all that matters: already O1 "
-    "is sufficiently expressive (Definition A.2) in the cookie world and O2 in the keys world, and "
-    "O6 and OA6 hold in their last entries what O1 and O2 hold under the same writes. B2 is not: "
-    "more than four beliefs share an observation. (Whether O1 is in the keys world is not known.)",
+    statement="What O6 and OA6 can represent in the hallway tasks is all that matters. Already O1 "
+    "is sufficiently expressive (Definition A.2) in the cookie world and O2 in the keys world, "
+    "and O6 and OA6 hold in their last entries what O1 and O2 hold under the same writes. B2 is "
+    "not: more than four beliefs share an observation. (Whether O1 is in the keys world is not "
+    "known.)",
     verdict="checked",
     steps=(
         machine("o1", "some f keeps the 449 reachable beliefs of the cookie world apart with O1"),

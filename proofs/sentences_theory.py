@@ -157,7 +157,7 @@ def seen_with_numbers() -> tuple[Interpretation, Interpretation]:
     "S1.memoryless",
     place="Sec. 1",
     statement="In a fully observable task a memoryless policy is optimal among all policies that "
-    "look at the history (rewards bounded; discount below 1, or episodes that end).",
+    "look at the history. (Rewards are bounded, and the discount is below 1 or episodes end.)",
     verdict="argued",
     steps=(
         human("v", "A v with v(s) = max_a r + gamma sum p v exists: contraction, or ends."),
@@ -259,9 +259,10 @@ def return_moments(P: POMDP, s: Any) -> tuple[Any, Any]:
 @claim(
     "S51.mc-variance",
     place="Sec. 5.1",
-    statement="Monte Carlo estimates can have as high a variance as one likes beside one-step TD: "
-    "with n coins of 1 or -1 the return has variance n, the one-step target with the right values "
-    "has variance 1, n = 1, ..., 8. (How high it is in general depends on the task: S51.variance.)",
+    statement="Monte Carlo estimates can have as high a variance as one likes beside one-step TD. "
+    "With n coins of 1 or -1 the return has variance n, and the one-step target with the right "
+    "values has variance 1, n = 1, ..., 8. (How high it is in general depends on the task: "
+    "S51.variance.)",
     verdict="checked",
     steps=(
         machine("return", "the return of n coins has variance n"),
@@ -309,10 +310,10 @@ def shared_room() -> POMDP:
 @claim(
     "S52.small-change",
     place="Sec. 5.2",
-    statement="A small step of the policy changes P(s|o) little where o is visited: along the step "
-    "it is a quotient of visits that has no pole at 0. How small the step has to be depends on how "
-    "often o is visited: for every epsilon there is a policy at which a step of epsilon changes "
-    "some P(s|o) by nearly 1/2, so near policies that stop visiting o no step is small.",
+    statement="A small step of the policy changes P(s|o) little where o is visited. Along the "
+    "step it is a quotient of visits that has no pole at 0. How small the step has to be depends "
+    "on how often o is visited: for every epsilon there is a policy at which a step of epsilon "
+    "changes some P(s|o) by nearly 1/2. So near policies that stop visiting o no step is small.",
     verdict="argued",
     steps=(
         human("pole", "Visits are rational in the step, and the visits of o are positive at 0."),
@@ -408,9 +409,9 @@ one belief. u(n,s) is what any way of acting on what is seen from now on earns i
 @claim(
     "A2.belief",
     place="App. A.2",
-    statement="The belief summarises the history: after two histories with one belief every action "
-    "and observation leads to one belief again, every observation has the same chance, and every "
-    "way of going on is worth the same. (b_0 as printed leaves out mu; with it.)",
+    statement="The belief summarises the history. After two histories with one belief every "
+    "action and observation leads to one belief again, every observation has the same chance, and "
+    "every way of going on is worth the same. (b_0 as printed leaves out mu. It is so with mu.)",
     verdict="proved",
     steps=(
         machine("update", "chances in proportion stay in proportion after any a and o"),
@@ -507,9 +508,9 @@ beliefs_summarise.twin("histories of one length", guards="listed", blurred=True)
     "C.structure",
     place="App. C",
     statement="'More built-in structure helps avoid local minima', read as a tendency (as one it "
-    "is measured by T.hurts-often): on the 4-action recall task OA1 reaches the optimum 1 and B1 "
+    "is measured by T.hurts-often). On the 4-action recall task OA1 reaches the optimum 1 and B1 "
     "ends at 3/4. Not always: on the variant of recall B1, which has less structure, reaches the "
-    "optimum 3, and OA1 ends at 25/16 (S52.fig-variant); T.eight has a task on which both hurt.",
+    "optimum 3, and OA1 ends at 25/16 (S52.fig-variant). T.eight has a task on which both hurt.",
     verdict="checked",
     steps=(
         machine("helps", "recall4: the loop ends at 1 with OA1 and at 3/4 with B1, steps of 1/50"),

@@ -174,9 +174,9 @@ def run(one: Claim) -> LedgerEntry:
 
 
 def _twin(one: Claim, spoiled: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """How the code judged a twin, "caught" or "survives", and the steps that failed.
+    """How the code judged a twin, "rejected" or "survives", and the steps that failed.
 
-    It is caught if the documented verdict is not reached. Where the code stopped before all steps
+    It is rejected if the documented verdict is not reached. Where the code stopped before all steps
     were carried out, the failed one is not known to be the only one that catches the twin.
     """
     found, proof = one.attempt(**spoiled)
@@ -186,10 +186,10 @@ def _twin(one: Claim, spoiled: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
             if one.documented in AGAINST
             else (found.verdict != "refuted")
         )
-        return ("survives" if reached else "caught"), ()
+        return ("survives" if reached else "rejected"), ()
     caught = found.verdict != one.documented
     stopped = caught and bool(proof.missing)
-    return "caught" if caught else "survives", (
+    return "rejected" if caught else "survives", (
         (*proof.failed, "what was not reached") if stopped else proof.failed
     )
 

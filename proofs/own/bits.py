@@ -239,10 +239,10 @@ def greedy_everywhere(step: str, one: TableFamily) -> dict[str, Any]:
 @claim(
     "T.bits",
     place="Own, two steps",
-    statement="B(k), K = 2^k, on two steps with rewards [[a,b],[c,d]]: if d > a, 2a >= b + d and "
-    "(K-1)(b-c) > (K+1)(d-a), the loop from uniform ends at a < d, for every step eps with "
-    "eps/(1-eps) (a-b) < min(F1, D/(2K)), where F1 = ((K-1)(b-c) - (K+1)(d-a))/(2K) and "
-    "D = b + d - a - c.",
+    statement="B(k), K = 2^k, can be stuck on two steps with rewards [[a,b],[c,d]]. Let d > a, 2a "
+    ">= b + d and (K-1)(b-c) > (K+1)(d-a). Then the loop from uniform ends at a < d, for every "
+    "step eps with eps/(1-eps) (a-b) < min(F1, D/(2K)). Here F1 = ((K-1)(b-c) - (K+1)(d-a))/(2K) "
+    "and D = b + d - a - c.",
     verdict="proved",
     steps=(
         machine(
@@ -384,10 +384,10 @@ def found_limits(largest: int, size: int) -> Any:
 @claim(
     "T.bits-region",
     place="Own, two steps",
-    statement="On all tables of two actions with rewards 0 to 7, one of them 0, that touch no "
-    "boundary of a region (936, 944 and 958 of 1,695 for B1, B2, B3), the loop with step "
-    "1/100 ends below the best reward exactly in the region of "
-    "T.bits and, for one bit only, in a second one.",
+    statement="Take all tables of two actions with rewards 0 to 7, one of them 0, that touch no "
+    "boundary of a region (936, 944 and 958 of 1,695 for B1, B2, B3). The loop with step 1/100 "
+    "ends below the best reward exactly in the region of T.bits and, for one bit only, in a "
+    "second one.",
     verdict="checked",
     steps=(
         machine("ends", "Every table ends where the regions say, for K = 2, 4, 8."),
@@ -477,9 +477,9 @@ def growth_broken(rewards: tuple[tuple[int, int], ...]) -> str | None:
 @claim(
     "T.hurts",
     place="Own, two steps",
-    statement="Memory hurts: on every table on which T.bits says that B(k) is stuck, the loop "
-    "without memory reaches the optimum d, for every step. So it is on [[5,4],[0,6]]: 6 without "
-    "memory, 5 with every B(k).",
+    statement="Memory hurts: wherever T.bits says that B(k) is stuck, the loop without memory "
+    "reaches the optimum d, for every step. So it is on [[5,4],[0,6]]: 6 without memory, 5 with "
+    "every B(k).",
     verdict="proved",
     steps=(
         machine("gap", "q(1) - q(0) = (1-p)(d-a) + (p-1/2)(2d-b-c) at pi(1) = p."),

@@ -164,8 +164,8 @@ CLOCKED = (("recall", "K2"), ("recall_variant", "K2"), ("recall4", "K1"))
 @claim(
     "T.clock",
     place="Own, any steps",
-    statement="K(T-1) encodes an optimal policy of every task of at most T steps: the case for OA "
-    "is learning, not representation. K(T-2) does not suffice in general.",
+    statement="K(T-1) encodes an optimal policy of every task of at most T steps. So the case for "
+    "OA is learning, not representation. K(T-2) does not suffice in general.",
     verdict="proved",
     steps=(
         machine(

@@ -458,12 +458,12 @@ def end_on_three_steps(memory: str) -> Any:
 @claim(
     "T.push",
     place="Own, any steps",
-    statement="Buffers that must push are never stuck if they hold the history: on every task of "
-    "at most T steps, with window(T-1), which pushes every pair, the loop from uniform with steps "
-    "eps in (0, 1) is after i steps within C P(fewer than T of i coins of chance eps show heads) "
-    "<= C T/(i eps) of the best history-based value, C what it lacks at first at most, whatever "
-    "the rule for ties. With full steps (eps = 1), with fewer cells, or with observations alone, "
-    "it may be stuck on three steps.",
+    statement="Buffers that must push are never stuck if they hold the history. Take any task of "
+    "at most T steps and window(T-1), which pushes every pair. After i steps eps in (0, 1) the "
+    "loop from uniform is within C P(fewer than T of i coins of chance eps show heads) <= C T/(i "
+    "eps) of the best history-based value. C is what it lacks at first at most, and the rule for "
+    "ties does not matter. With full steps (eps = 1), with fewer cells, or with observations "
+    "alone, it may be stuck on three steps.",
     verdict="proved",
     steps=(
         machine("buffer", "window(T-1) holds the whole history of t <= T - 1 steps, for every T."),

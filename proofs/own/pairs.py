@@ -570,10 +570,10 @@ def random_gap(seed: int, memory: str) -> Fraction | None:
 @claim(
     "T.oa1",
     place="Own, two steps",
-    statement="OA1 is never stuck on episodes of at most two steps: whatever observations, chance, "
-    "rewards and discount, the loop from uniform with ties to push comes to the best history-based "
-    "value; after n steps eps in (0, 1] it lacks 3C/(n eps) at most, C a number of the task. With "
-    "ties to keep it may be stuck, and on three steps as well.",
+    statement="OA1 is never stuck on episodes of at most two steps, whatever observations, "
+    "chance, rewards and discount. The loop from uniform with ties to push comes to the best "
+    "history-based value. After n steps eps in (0, 1] it lacks 3C/(n eps) at most, C a number of "
+    "the task. With ties to keep it may be stuck, and on three steps as well.",
     verdict="proved",
     steps=(
         machine(

@@ -55,9 +55,9 @@ def line_policy(E: POMDP) -> Policy:
 @claim(
     "T.saddle",
     place="Own, two steps",
-    statement="On [[0,1],[1,0]] with no memory, K1, B1 or O1 the loop from uniform, with any step "
-    "eps in (0, 1], plays 1 with a probability within eps/2 of 1/2 on every row for ever and is "
-    "worth at most 1/2; K1, B1 and O1 can encode the optimum 1.",
+    statement="On [[0,1],[1,0]] with no memory, K1, B1 or O1 the loop from uniform stays near "
+    "1/2, with any step eps in (0, 1]. It plays 1 with a probability within eps/2 of 1/2 on every "
+    "row for ever and is worth at most 1/2. K1, B1 and O1 can encode the optimum 1.",
     verdict="proved",
     steps=(
         machine(
@@ -150,7 +150,7 @@ stays_at_the_saddle.twin("0 then 1 without memory", guards="optimum", best=("non
     "S52.converge",
     place="Sec. 5.2",
     statement="A policy learning method that takes small update steps converges to locally "
-    "optimal memoryless policies (read as: the loop from uniform, as the step tends to 0).",
+    "optimal memoryless policies. (Read as: the loop from uniform, as the step tends to 0.)",
     verdict="refuted",
     corrected_by="S52.local*",
     steps=(

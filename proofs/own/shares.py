@@ -45,8 +45,8 @@ def end_with(memory: str, step: Fraction) -> dict[str, Any]:
     "T.eight",
     place="Own, three steps",
     statement="On three steps with rewards [[[15,1],[13,0]],[[11,13],[14,14]]] the loop without "
-    "memory reaches the optimum 15, for every step in (0, 1]; with each of K1, K2, B1, B2, O1, O2, "
-    "OA1, OA2, which encode it too, it ends at 14 (step 1/50).",
+    "memory reaches the optimum 15, for every step in (0, 1]. With each of K1, K2, B1, B2, O1, "
+    "O2, OA1, OA2, which encode it too, it ends at 14 (step 1/50).",
     verdict="proved",
     steps=(
         machine("none", "Without memory greedy is to do 0 at all x pi_u + (1-x) pi, 0 < x <= 1."),
@@ -131,10 +131,10 @@ def ends(length: int, memory: str) -> Any:
 @claim(
     "T.hurts-often",
     place="Own, three steps",
-    statement="Memory hurts rarely and helps often: on random tables of three steps and two "
-    "actions (normal entries) the loop ends lower than without memory on some tables with each of "
-    "K1, B1 and O1, on fewer than 6% of them, and higher on more than half. On two steps it "
-    "ends lower with B1 and O1 on fewer than 4%; with OA1 never.",
+    statement="Memory hurts rarely and helps often, on random tables of three steps and two "
+    "actions (normal entries). With each of K1, B1 and O1 the loop ends lower than without memory "
+    "on some tables, on fewer than 6% of them, and higher on more than half. On two steps it ends "
+    "lower with B1 and O1 on fewer than 4%, and with OA1 never.",
     verdict="supported",
     steps=(
         machine("hurts", "With K1, B1, O1 some of 1,000 tables of three steps end lower."),
@@ -199,9 +199,9 @@ def share_stuck(memory: str, actions: int) -> Share:
 @claim(
     "T.grows",
     place="Own, two steps",
-    statement="The share of tables on which bits are stuck grows with the number of actions: on "
+    statement="The share of tables on which bits are stuck grows with the number of actions. On "
     "random tables of two steps (normal entries) it grows with B1 and with B2 from 2 to 3 to 4 to "
-    "6 actions, from less than 6% to more than 25%; with OA1 it stays 0.",
+    "6 actions, from less than 6% to more than 25%. With OA1 it stays 0.",
     verdict="supported",
     steps=(
         machine("grows", "From each number to the next the intervals are apart."),

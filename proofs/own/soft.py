@@ -121,8 +121,8 @@ def pulls(above: bool, tau: Any) -> tuple[Any, Any, Any]:
     "T.soft",
     place="Own, softmax",
     statement="Two states that look alike and two actions are enough for two attracting fixed "
-    "points of Q-learning that acts by a softmax: with rewards 1 or -1 and on, then 0 or 3, gamma "
-    "9/10 and temperature 1/5 there are three fixed points; two attract, worth 1.69 and 0.99.",
+    "points of Q-learning that acts by a softmax. With rewards 1 or -1 and on, then 0 or 3, gamma "
+    "9/10 and temperature 1/5 there are three fixed points. Two attract, worth 1.69 and 0.99.",
     verdict="proved",
     steps=(
         machine("table", "b leads to q(0) = 1/(1+b) and q(1) = (-1 + 9/10 v + 3b)/(1+b)."),
@@ -168,9 +168,9 @@ def two_attract(
         "odds 2^-8 and 2^-6, where 0 is greedy, and between 2^9 and 2^10, where 1 is. There the "
         "slopes of the table led to minus the table have a negative diagonal and a positive "
         "determinant, which rates of rows and actions, all positive, do not change: every "
-        "eigenvalue of the mean field has a negative real part. No smaller task does it: with one "
-        "state behind each observation nothing is aliased, and with one action b is fixed, so that "
-        "the table led to is a contraction.",
+        "eigenvalue of the mean field has a negative real part. Not part of the statement, and by "
+        "argument only: no smaller task does it. With one state behind each observation nothing is "
+        "aliased, and with one action b is fixed, so that the table led to is a contraction.",
     )
     values = ", ".join(f"{e.value:.4g}" for e in listed if e.stable)
     return proved(f"two attracting fixed points, worth {values}", argument, certificates)

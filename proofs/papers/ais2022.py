@@ -69,10 +69,10 @@ LOST = {
 @claim(
     "P.ais2022.bound",
     place=PAPER.place,
-    statement="On alternation the last observation has eps 1/2 and delta 0, so that at most 10 is "
-    "lost, and 9 is; with the last action too it is an information state and nothing is lost, and "
-    "so on 4-action recall, gamma 9/10. On delayed match with O1 nothing is lost though eps is 1/2 "
-    "and delta 1: the bound of 19 does not see what the agent chooses to keep.",
+    statement="On alternation (gamma 9/10) the last observation has eps 1/2 and delta 0, so that "
+    "at most 10 is lost, and 9 is. With the last action too it is an information state and "
+    "nothing is lost, and so on 4-action recall. On delayed match with O1 nothing is lost though "
+    "eps is 1/2 and delta 1: the bound of 19 does not see what the agent chooses to keep.",
     verdict="checked",
     steps=(
         machine("errors", "eps, delta and kappa over all reachable beliefs"),

@@ -47,7 +47,7 @@ def any_up_policy(P: POMDP) -> Policy:
     "P.allen2024.parity",
     place=PAPER.place,
     statement="On the parity check TD(0) and Monte Carlo values agree for every policy, so the "
-    "lambda-discrepancy is zero identically; yet the best memoryless policy is worth 0, and with "
+    "lambda-discrepancy is zero identically. Yet the best memoryless policy is worth 0, and with "
     "one bit 81/100, the best value of any history.",
     verdict="proved",
     steps=(
@@ -111,11 +111,10 @@ KEPT = {1: Fraction(0), 2: Fraction(81, 550), 3: Fraction(63, 250)}
 @claim(
     "P.allen2024.t_maze",
     place="our values",
-    statement="On T-mazes with corridors of n = 1, 2, 3 cells, for the policy that goes right and "
-    "then turns up, the largest difference between TD(0) and Monte Carlo values is "
-    "3321/2000, "
-    "165969/110000 and 69093/50000. For the policy of O1 that keeps the sign and turns as it says, "
-    "worth as much as all histories, it is 0, 81/550 and 63/250.",
+    statement="On T-mazes with corridors of n = 1, 2, 3 cells, take the policy that goes right "
+    "and then turns up. The largest difference between its TD(0) and Monte Carlo values is "
+    "3321/2000, 165969/110000 and 69093/50000. For the policy of O1 that keeps the sign and turns "
+    "as it says, worth as much as all histories, it is 0, 81/550 and 63/250.",
     verdict="checked",
     steps=(
         machine("without", "the discrepancies without memory"),

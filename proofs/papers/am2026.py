@@ -72,11 +72,11 @@ def _rising(E: POMDP, pi: Policy) -> bool:
 @claim(
     "P.am2026.spread",
     place=PAPER.place,
-    statement="The return of the task of two states has three Kuhn-Tucker points: the strict local "
-    "maxima worth 6536/839 and 73/11, both deterministic, and a saddle between them. A clock of "
-    "two hours leaves the deterministic strict local maxima as they are: the same two values, and "
-    "so the same spread. With K1 neither of the two policies, its memory ignored, is a local "
-    "maximum.",
+    statement="The return of the task of two states has three Kuhn-Tucker points. Two are strict "
+    "local maxima worth 6536/839 and 73/11, both deterministic, and one is a saddle between them. "
+    "A clock of two hours leaves the deterministic strict local maxima as they are: the same two "
+    "values, and so the same spread. With K1 neither of the two policies, its memory ignored, is "
+    "a local maximum.",
     verdict="checked",
     steps=(
         machine("all", "every face is decided: two maxima and a saddle"),

@@ -31,9 +31,9 @@ LENGTHS = (2, 3, 4)
 @claim(
     "P.eberhard2025.traces",
     place=PAPER.place,
-    statement="On T-mazes with corridors of n = 2, 3, 4 cells, over after n + 2 steps: the memory "
-    "trace with lambda = 2/3 is worth as much as all histories, the window K(n+1) too, and K(n) "
-    "half of it.",
+    statement="On T-mazes with corridors of n = 2, 3, 4 cells, over after n + 2 steps, the memory "
+    "trace with lambda = 2/3 is worth as much as all histories. The window K(n+1) is too, and "
+    "K(n) is worth half of it.",
     verdict="checked",
     steps=(
         machine("trace", "the best policy of the trace is worth the best of all histories"),

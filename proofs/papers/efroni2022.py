@@ -50,10 +50,10 @@ HISTORIES = {
 @claim(
     "P.efroni2022.windows",
     place=PAPER.place,
-    statement="Alternation and 4-action recall are decodable by windows of 2, recall by 3, delayed "
-    "match and sequence disambiguation by 4, the T-maze by none. Wherever L steps decode, the "
-    "window of L - 1 pairs (o, a) is worth as much as all histories; on these tasks a window of "
-    "one pair is as well, and none is not.",
+    statement="Alternation and 4-action recall are decodable by windows of 2, recall by 3, "
+    "delayed match and sequence disambiguation by 4, the T-maze by none. Wherever L steps decode, "
+    "the window of L - 1 pairs (o, a) is worth as much as all histories. On these tasks a window "
+    "of one pair is as well, and none is not.",
     verdict="checked",
     steps=(
         machine("lengths", "the smallest L, and that the T-maze has none"),

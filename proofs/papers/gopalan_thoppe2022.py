@@ -65,9 +65,9 @@ def taking(P: POMDP, x: Number) -> Policy:
     "P.gopalan_thoppe2022.worst",
     place=PAPER.place,
     statement="On take or give, under every behaviour, Q-learning values `take` by 1 more than "
-    "`give`: for every epsilon and discount always taking is its only fixed point. It is the worst "
-    "of all memoryless policies: one that takes with probability x earns 2 - x a step in the long "
-    "run, and its discounted return falls in x for every discount in (1/2, 1).",
+    "`give`. So for every epsilon and discount always taking is its only fixed point. It is the "
+    "worst of all memoryless policies: one that takes with probability x earns 2 - x a step in "
+    "the long run, and its discounted return falls in x for every discount in (1/2, 1).",
     verdict="proved",
     steps=(
         machine("lead", "q(take) - q(give) = 1 as a rational function of x: what follows cancels"),

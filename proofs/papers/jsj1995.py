@@ -41,10 +41,10 @@ PAPER = Paper(
 @claim(
     "P.jsj1995.gradient",
     place=PAPER.place,
-    statement="On the task of two states, for every stochastic policy, the derivative of the "
-    "average reward in a row is the long-run share of its observation times the difference of "
-    "differential values. On two states that look alike it is 4 R (1 - 2x): small steps rest at "
-    "the fair coin alone, whose average 0 exceeds the -R of both deterministic policies.",
+    statement="On the task of two states the derivative of the average reward in a row is the "
+    "long-run share of its observation times the difference of differential values. That is so "
+    "for every stochastic policy. On two states that look alike it is 4 R (1 - 2x): small steps "
+    "rest at the fair coin alone, whose average 0 exceeds the -R of both deterministic policies.",
     verdict="proved",
     steps=(
         machine("rows", "three identities of rational functions in the policy"),
@@ -104,10 +104,10 @@ climbs.twin("1 for the coin", guards="coin", coin=1)
 @claim(
     "P.jsj1995.local",
     place=PAPER.place,
-    statement="The average reward of the task of two states has two strict local maxima, the "
-    "deterministic policies (0, 1, 0) with 277/355, the best of all deterministic ones, and (1, 1, "
-    "1) with 7/10. Small greedy steps of 1/50 lead from the uniform policy to the first, and from "
-    "(1, 1, 1) mixed with a tenth of uniform back to the second.",
+    statement="The average reward of the task of two states has two strict local maxima. They are "
+    "the deterministic policies (0, 1, 0) with 277/355, the best of all deterministic ones, and "
+    "(1, 1, 1) with 7/10. Small greedy steps of 1/50 lead from the uniform policy to the first, "
+    "and from (1, 1, 1) mixed with a tenth of uniform back to the second.",
     verdict="checked",
     steps=(
         machine("first", "at (0, 1, 0) every other action has a smaller differential value"),
@@ -141,6 +141,7 @@ def local(
     return checked(
         "the loop ends at 277/355 from uniform and at 7/10 from near (1, 1, 1)",
         text(
+            "The loop runs in floats, and its ends are compared to within 1e-9. All else is exact. "
             "Every observation is met under every policy, so a policy whose other actions have "
             "smaller differential values is a strict local maximum of the average."
         ),

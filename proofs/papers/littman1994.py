@@ -31,8 +31,8 @@ STARTS = 46
 @claim(
     "P.littman1994.grid",
     place=PAPER.place,
-    statement="On Sutton's grid, over all 46 starts: 404 steps if the state is seen, and 416 with "
-    "the best deterministic memoryless policy.",
+    statement="On Sutton's grid, over all 46 starts, it takes 404 steps if the state is seen, and "
+    "416 with the best deterministic memoryless policy.",
     verdict="checked",
     steps=(
         machine("seen", "policy iteration in rationals over the 46 cells gives 404"),
@@ -75,7 +75,7 @@ def found_with(memory: str) -> tuple[Policy, Number]:
     "P.littman1994.memory",
     place="our values",
     statement="On Sutton's grid the best policy of the whole history takes 408 steps over all 46 "
-    "starts, and each of K1, O1, B1 and OA1 is enough for it.",
+    "starts. Each of K1, O1, B1 and OA1 is enough for it.",
     verdict="checked",
     steps=(
         machine("history", "policy iteration in rationals over all beliefs gives 408"),

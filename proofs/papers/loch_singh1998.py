@@ -51,9 +51,9 @@ def solved_seeds(learner: Learner, steps: int) -> int:
 @claim(
     "P.loch_singh1998.traces",
     place=PAPER.place,
-    statement="On Sutton's grid, after 1,000,000 steps with epsilon 1/10 and step size 1/100, the "
-    "greedy policy of Sarsa(0.9) is a best memoryless one for more than 3/4 of all seeds, and that "
-    "of Sarsa(0) and of Q-learning for fewer than 1/20.",
+    statement="On Sutton's grid the greedy policy of Sarsa(0.9) is a best memoryless one for more "
+    "than 3/4 of all seeds. That of Sarsa(0) and of Q-learning is for fewer than 1/20. Runs have "
+    "1,000,000 steps with epsilon 1/10 and step size 1/100.",
     verdict="supported",
     steps=(
         machine("traces", "Sarsa(0.9) ends at 416 steps for more than 3/4 of all seeds"),
@@ -102,9 +102,9 @@ traces.twin("Sarsa(0.9) for Q-learning", guards="greedy", off_policy=False)
 @claim(
     "P.loch_singh1998.average",
     place="our values",
-    statement="In reward per step the best deterministic memoryless policies of shuttle and of the "
-    "4 x 3 maze have 630/593 = 1.0624 and 210451/10213685 = 0.0206, episodes of the maze following "
-    "one another.",
+    statement="In reward per step the best deterministic memoryless policies of shuttle and of "
+    "the 4 x 3 maze have 630/593 = 1.0624 and 210451/10213685 = 0.0206. Episodes of the maze "
+    "follow one another.",
     verdict="checked",
     steps=(
         machine("shuttle", "branch and bound in rationals gives 630/593"),

@@ -45,7 +45,7 @@ def float_walk(P: POMDP) -> tuple[sympy.Matrix, sympy.Matrix]:
 @claim(
     "P.lss2001.float_reset",
     place=PAPER.place,
-    statement="The float-reset problem has a system dynamics matrix of rank 5, and for no k do the "
+    statement="The float-reset problem has a system dynamics matrix of rank 5. For no k do the "
     "last k observations and actions predict as the history does.",
     verdict="argued",
     steps=(

@@ -74,10 +74,10 @@ OPTIMAL = {("o", "take"): Fraction(1), ("o", "swap"): GAMMA, ("c", "take"): 1 / 
 @claim(
     "P.majeed_hutter2018.uniform",
     place=PAPER.place,
-    statement="On now or later Q* is the same for all histories with the same last observation, "
-    "though what follows `take` at `o` depends on the behaviour before it. For every behaviour "
-    "that takes with probability x in (0, 1), the values Q-learning converges to are Q*: 1 for "
-    "`take`, 9/10 for `swap`.",
+    statement="On now or later Q* is the same for all histories with the same last observation. "
+    "Yet what follows `take` at `o` depends on the behaviour before it. For every behaviour that "
+    "takes with probability x in (0, 1), the values Q-learning converges to are Q*: 1 for `take`, "
+    "9/10 for `swap`.",
     verdict="proved",
     steps=(
         machine("uniform", "over all reachable beliefs the spread of Q* on observations is 0"),

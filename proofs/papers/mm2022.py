@@ -55,8 +55,8 @@ def two_states(shown: Sequence[Sequence[Number]] = SHOWN) -> POMDP:
 @claim(
     "P.mm2022.degree",
     place=PAPER.place,
-    statement="On the task of two states the return is a rational function of the policy whose "
-    "numerator has degree 2 and whose denominator degree 1 in each row; the deterministic policies "
+    statement="On the task of two states the return is a rational function of the policy. Its "
+    "numerator has degree 2 and its denominator degree 1 in each row. The deterministic policies "
     "(0, 1, 0) and (1, 1, 1) are both strict local maxima, worth 6536/839 and 73/11.",
     verdict="proved",
     steps=(

@@ -29,8 +29,8 @@ PAPER = Paper(
     "P.pasql2024.periods",
     place=PAPER.place,
     statement="On the chain of Example 1 the best deterministic policies of period 3, 4, ..., 10 "
-    "are better the longer the period is, all of them better than the best stationary one, and "
-    "worse than the best that knows the time.",
+    "are better the longer the period is. All of them are better than the best stationary one, "
+    "and worse than the best that knows the time.",
     verdict="checked",
     steps=(
         machine("stationary", "period 3 is better than the best stationary policy"),
@@ -97,9 +97,9 @@ def greedy_around_best(L: int) -> tuple[list[int], float, list[int], float]:
 @claim(
     "P.pasql2024.limits",
     place=PAPER.place,
-    statement="On the chain of Example 1: under random actions Q-learning with a clock of 2 or 3 "
-    "hours converges to one and the same table at every hour. Around the best policies of period 3 "
-    "and 4, with epsilon 1/10, it converges to a cycle of tables whose greedy policy is another "
+    statement="On the chain of Example 1 Q-learning with a clock of 2 or 3 hours converges, under "
+    "random actions, to one and the same table at every hour. Around the best policies of period "
+    "3 and 4, with epsilon 1/10, it converges to a cycle of tables whose greedy policy is another "
     "one, worth less.",
     verdict="checked",
     steps=(

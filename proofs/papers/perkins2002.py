@@ -33,8 +33,8 @@ PAPER = Paper(
     "P.perkins2002.switches",
     place=PAPER.place,
     statement="On the 4-action recall task with B1, B2 and B3 no switch at a single (m, o) "
-    "improves the policy pi_l of Lemma C.2, worth 3/4: it is a local optimum of MCESP, though the "
-    "best policy is worth 1.",
+    "improves the policy pi_l of Lemma C.2, worth 3/4. So it is a local optimum of MCESP, though "
+    "the best policy is worth 1.",
     verdict="checked",
     steps=(
         machine("worth", "pi_l is worth 3/4 with each memory"),

@@ -50,10 +50,10 @@ def lead(symbol: Any = X) -> Any:
 @claim(
     "P.perkins_pendrith2002.none",
     place=PAPER.place,
-    statement="On two states that look alike, for every reward R > 0, every discount and every "
-    "epsilon in (0, 1), neither greedy policy is a fixed point of epsilon-greedy Q-learning or "
-    "Sarsa. Where behaviour is a continuous function of the values that does more often what is "
-    "valued more, the fair coin is a fixed point, and the only one.",
+    statement="On two states that look alike neither greedy policy is a fixed point of "
+    "epsilon-greedy Q-learning or Sarsa, for every reward R > 0, every discount and every epsilon "
+    "in (0, 1). Where behaviour is a continuous function of the values that does more often what "
+    "is valued more, the fair coin is a fixed point, and the only one.",
     verdict="proved",
     steps=(
         machine("lead", "q(B) - q(A) = 2R(2x - 1) as a rational function of x and R"),

@@ -30,8 +30,7 @@ LENGTHS = (3, 4, 5)
     "P.peshkin1999.load_unload",
     place=PAPER.place,
     statement="On load-unload with roads of 3, 4 and 5 segments one bit is worth as much as all "
-    "histories, and no deterministic memoryless policy is; neither is a window of n - 3 "
-    "observations.",
+    "histories. No deterministic memoryless policy is, and no window of n - 3 observations.",
     verdict="checked",
     steps=(
         machine("bit", "the best policy with B1 is worth the best of all histories"),

@@ -58,10 +58,10 @@ def two_alike(gamma: Number = GAMMA, r: Number = R) -> POMDP:
 @claim(
     "P.sjj1994.stochastic",
     place=PAPER.place,
-    statement="On two states that look alike, for every reward R > 0 and discount in (0, 1): both "
-    "deterministic memoryless policies are worth -R gamma / (1 - gamma), the fair coin 0, and the "
-    "policy that alternates by the last action R gamma / (1 - gamma): stochastic beats "
-    "deterministic, and memory beats both, by any amount.",
+    statement="On two states that look alike both deterministic memoryless policies are worth -R "
+    "gamma / (1 - gamma), for every reward R > 0 and discount in (0, 1). The fair coin is worth "
+    "0, and the policy that alternates by the last action R gamma / (1 - gamma). So stochastic "
+    "beats deterministic, and memory beats both, by any amount.",
     verdict="proved",
     steps=(
         machine("deterministic", "both deterministic policies, in R and gamma"),
@@ -137,10 +137,10 @@ def paid_at(P: POMDP, s: Label) -> dict[Label, Any]:
 @claim(
     "P.sjj1994.limits",
     place=PAPER.place,
-    statement="On two states that look alike, under a behaviour that takes A with probability x: "
-    "learners see an MDP of one state that pays R (1 - 2x) for A and R (2x - 1) for B. TD(0) "
+    statement="On two states that look alike, under a behaviour that takes A with probability x, "
+    "learners see an MDP of one state. It pays R (1 - 2x) for A and R (2x - 1) for B. TD(0) "
     "converges to its q-values, and for x < 1/2 Q-learning to q(A) = R (1 - 2x) / (1 - gamma), "
-    "q(B) = q(A) - 2 R (1 - 2x): the rarer action looks best, and always to take it is worth "
+    "q(B) = q(A) - 2 R (1 - 2x). So the rarer action looks best, and always to take it is worth "
     "-R gamma / (1 - gamma), the least of all memoryless policies.",
     verdict="proved",
     steps=(
@@ -246,7 +246,7 @@ def _from_each(P: POMDP, criterion: str = "return") -> tuple[Any, Any]:
     "P.sjj1994.no_best",
     place=PAPER.place,
     statement="On two ways into one look there is, for no discount in (0, 1), a memoryless policy "
-    "that is best at every observation: the value of x rises and that of y falls with the "
+    "that is best at every observation. The value of x rises and that of y falls with the "
     "probability of A. The average reward is the same from both, 1/4 for every policy.",
     verdict="proved",
     steps=(
@@ -285,11 +285,11 @@ no_best.twin("1/3 on average", guards="average", worth=Fraction(1, 3))
     "P.sjj1994.average",
     place=PAPER.place,
     statement="In average reward the two states that look alike give -R (1 - 2x)^2 to the policy "
-    "that takes A with probability x: -R to both deterministic ones, 0 to the fair coin; the last "
-    "action remembered gives R. On two ways where x comes two times out of three the average is "
-    "(1 + p)/6 from both, best for p = 1, though for gamma^2 < 3/4 the discounted value of y falls "
-    "with p: averages have a policy that is best from everywhere where discounted values have "
-    "none.",
+    "that takes A with probability x. That is -R to both deterministic ones and 0 to the fair "
+    "coin, and the last action remembered gives R. On two ways where x comes two times out of "
+    "three the average is (1 + p)/6 from both, best for p = 1, though for gamma^2 < 3/4 the "
+    "discounted value of y falls with p. So averages have a policy that is best from everywhere "
+    "where discounted values have none.",
     verdict="proved",
     steps=(
         machine("alike", "-R (1 - 2x)^2 as an identity"),

@@ -57,11 +57,11 @@ def fails(make: Make, enough: Sequence[str], short: Sequence[str]) -> str:
 @claim(
     "P.zilli_hasselmo2008.needs",
     place=PAPER.place,
-    statement="Delayed match and non-match over d = 1, 2, 3 steps, and sequences with d letters in "
-    "common, are solved by one bit and by K(d+1), not by K(d). Alternation is solved by one bit "
-    "and by the last action, not by K1. n-back for n = 1, 2 is solved by K(n), and for n = 2 by "
-    "four nodes, not by three. 1-2-AX is worth 3/16 to histories and nothing without memory "
-    "or with K1.",
+    statement="Delayed match and non-match over d = 1, 2, 3 steps are solved by one bit and by "
+    "K(d+1), not by K(d), and so are sequences with d letters in common. Alternation is solved by "
+    "one bit and by the last action, not by K1. n-back for n = 1, 2 is solved by K(n), and for n "
+    "= 2 by four nodes, not by three. 1-2-AX is worth 3/16 to histories and nothing without "
+    "memory or with K1.",
     verdict="checked",
     steps=(
         machine("match", "delayed match and non-match"),

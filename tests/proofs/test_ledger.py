@@ -222,7 +222,7 @@ def damage_steps(entry):
 
 
 def damage_twins(entry):
-    entry["twins"] = [*entry["twins"], ["another one", "caught"]]
+    entry["twins"] = [*entry["twins"], ["another one", "rejected"]]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_all_steps_hold_and_each_has_a_twin_of_its_own():
     assert entry.ok
     assert entry.complaint == ""
     assert entry.shown_steps == "2 steps, all needed"
-    assert entry.twins == (("zero", "caught"), ("ten", "caught"))
+    assert entry.twins == (("zero", "rejected"), ("ten", "rejected"))
 
 
 def test_a_step_that_is_not_carried_out_leaves_the_claim_open():
@@ -70,7 +70,7 @@ def test_a_twin_that_stops_the_code_guards_nothing():
     one = five()
     one.twin("zero", guards="low", n=0, stop=True)
     entry = run(one)
-    assert entry.twins == (("zero", "caught"),)
+    assert entry.twins == (("zero", "rejected"),)
     assert entry.astray == ("zero (caught by low, what was not reached)",)
 
 

@@ -434,7 +434,7 @@ STATEMENTS = {
     "S4.fig-gravity": FigureStatement(
         "Sec. 4, Fig. 2",
         "On gravity neither Q-learning nor 5-step actor-critic learns to use B1 to solve it "
-        "consistently; with O1 they solve it, and O1 outperforms B1 and K1. (The readings of "
+        "consistently. With O1 they solve it, and O1 outperforms B1 and K1. (The readings of "
         "actor-critic that bear this out contradict S51.fig-gravity2: see S51.fig-shared.)",
         _gravity,
     ),
@@ -446,21 +446,21 @@ STATEMENTS = {
     ),
     "S5.fig-jumps": FigureStatement(
         "Sec. 5, Fig. 3",
-        "Measured, not proved: in runs as in Figure 3 (steps of 1/10) the greedy policy of "
-        "Q-learning on recall jumps, with OA1 and with B2, between optimal policies and ones that "
-        "earn nothing. (Why it cannot stay at an optimal one: S5.fig-recall.)",
+        "Measured, not proved: the greedy policy of Q-learning on recall jumps between optimal "
+        "policies and ones that earn nothing. Runs are as in Figure 3 (steps of 1/10), with OA1 "
+        "and with B2. (Why it cannot stay at an optimal one: S5.fig-recall.)",
         _recall,
     ),
     "S51.b2-unstable": FigureStatement(
         "Sec. 5.1, Fig. 3",
-        "Q-learning on recall is less stable with B2 than with OA1: its greedy policy switches "
+        "Q-learning on recall is less stable with B2 than with OA1. Its greedy policy switches "
         "more often between the optimum and zero reward.",
         _b2_unstable,
     ),
     "S51.fig-gravity2": FigureStatement(
         "Sec. 5.1, Fig. 4",
-        "On gravity 20-step actor-critic is far superior to 5-step actor-critic, and 5-step "
-        "actor-critic does better with O2 and OA2 than with O1 and OA1. (The readings of "
+        "On gravity 20-step actor-critic is far superior to 5-step actor-critic. With 5 steps "
+        "it does better with O2 and OA2 than with O1 and OA1. (The readings of "
         "actor-critic that bear this out contradict S4.fig-gravity: see S51.fig-shared.)",
         _gravity2,
     ),
@@ -479,16 +479,16 @@ STATEMENTS = {
     ),
     "S53.favour": FigureStatement(
         "Sec. 5.3, Fig. 11",
-        "The results of Sarsa(λ) favour O(k) memories: on gravity it solves the task more often "
+        "The results of Sarsa(λ) favour O(k) memories. On gravity it solves the task more often "
         "with O1 than with B1 and with K1, for λ = 0, 0.5 and 1. (Deep Q-learning, of which the "
         "sentence speaks as well, is not run.)",
         _favour,
     ),
     "D6.fig-sarsa": FigureStatement(
         "App. D.6.1, Fig. 11",
-        "Sarsa(λ) learns to control O1 and OA1 whatever λ; the most stable of these is Sarsa(0.5) "
-        "with O1 (K1, B1 and no memory, which other λ do not learn to control, are not asked: who "
-        "earns nothing is stable, too); Sarsa(1) can control B1, but not stably.",
+        "Sarsa(λ) learns to control O1 and OA1 whatever λ. The most stable of these is Sarsa(0.5) "
+        "with O1. (K1, B1 and no memory, which other λ do not learn to control, are not asked: who "
+        "earns nothing is stable, too.) Sarsa(1) can control B1, but not stably.",
         _sarsa,
     ),
 }
