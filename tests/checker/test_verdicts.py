@@ -15,13 +15,18 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from arithmetic import answers, calls, polynomial_of, product_of_roots
 from changed import changes
 
+from workbench.checker.__main__ import check_file
+from workbench.checker.ledger_file import requirements_of
 from workbench.checker.place_graph import is_positive_down_to
 from workbench.checker.polynomials import at, common_divisor, divided
 from workbench.checker.recheck import recheck
@@ -56,6 +61,9 @@ def arithmetic_digest(name: str) -> str:
 def questions() -> Iterator[tuple[str, Any, str]]:
     """Each frozen answer: its name, a certificate or the name of arithmetic, and what was said."""
     record = json.loads(SAID.read_text())
+    said_of_files = record.pop("files")
+    for name, asked in files():
+        yield f"file, {name}", asked, said_of_files[name]
     for name, digest in record.pop("arithmetic").items():
         yield f"arithmetic, {name}", name, digest
     for kind, (certificate, said) in record.items():
@@ -64,9 +72,45 @@ def questions() -> Iterator[tuple[str, Any, str]]:
                 yield f"{kind}, {what}", changed, said[what]
 
 
+def files() -> Iterator[tuple[str, list[Any]]]:
+    """Ledgers as files, with what they have to certify: arguments, and texts by name."""
+    square = {"kind": "identity", "what": "a square", "left": "x**2", "right": "x*x"}
+    wrong = {**square, "right": "x**3"}
+    entry = {"id": "one", "statement": "a square", "verdict": "proved", "evidence": "seen"}
+    good = [{**entry, "certificates": [square]}, {**entry, "id": "two", "certificates": []}]
+    required = requirements_of(good)
+    changed = [good, *(x for _, x in changes(good)), [], {}, "x", [good[0], good[0]], 7]
+    twice = [{**good[0], "certificates": [square, square]}, good[1]]
+    broken = [{**good[0], "certificates": [wrong, square]}, good[1]]
+    for k, ledger in enumerate([*changed, twice, broken]):
+        texts = {"r": json.dumps(required), "l": json.dumps(ledger)}
+        yield f"required {k}", [["--required", "r", "l"], texts]
+        if k % 4 == 0:
+            yield f"alone {k}", [["l"], texts]
+    other = {"r": json.dumps(required), "l": json.dumps(good), "w": json.dumps({"kind": "none"})}
+    nested = {**other, "n": json.dumps({"name": "a find", "best": square, "list": [1, square]})}
+    for arguments in ([], ["-h"], ["l", "--help"], ["--required"], ["--required", "r"], ["w"],
+                      ["l", "w"], ["n"], ["l", "--required", "r"], ["missing"], ["l", "l"],
+                      ["--required", "missing", "l"], ["r"]):  # fmt: skip
+        yield " ".join(["asked", *arguments]), [arguments, nested]
+
+
+def file_answer(arguments: list[str], texts: dict[str, str]) -> str:
+    """What the command says of files, and its status."""
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as out:
+        for name, text in texts.items():
+            Path(folder, name).write_text(text)
+        named = [str(Path(folder, x)) if x[0] != "-" else x for x in arguments]
+        with redirect_stderr(out):
+            status = check_file(named)
+        return f"{status}: {out.getvalue()}".replace(folder, "")
+
+
 def answer(asked: Any) -> str:
     """What the checker says to a question."""
-    return arithmetic_digest(asked) if isinstance(asked, str) else verdict(asked)
+    if isinstance(asked, str):
+        return arithmetic_digest(asked)
+    return file_answer(*asked) if isinstance(asked, list) else verdict(asked)
 
 
 def test_forged_certificates_get_the_verdicts_that_were_looked_at():
@@ -149,7 +193,8 @@ def write() -> None:
     from certified import CERTIFICATES
 
     record: dict[str, Any] = {
-        "arithmetic": {name: arithmetic_digest(name) for name, _ in calls(random.Random(0))}
+        "arithmetic": {name: arithmetic_digest(name) for name, _ in calls(random.Random(0))},
+        "files": {name: file_answer(*asked) for name, asked in files()},
     }
     for kind, made in (*((kind, make()) for kind, make in CERTIFICATES.items()), *further()):
         certificate, said = json.loads(json.dumps(made, default=str)), {}

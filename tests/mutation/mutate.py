@@ -6,12 +6,12 @@
 A room is a folder of `workbench`. A mutant is the file with one comparison, sign, bound, constant
 or quantifier changed, outside of messages and budgets.
 
-The checker's are first asked for the frozen verdicts of `test_verdicts`, in a forked process that
-imports the checker anew, one module changed; no file is touched, and a mutant costs a fraction of a
-second. What survives, and every mutant of another room, is given to tests in a copy of the tree
-beside the results. One run of the tests notes which functions each test calls. A mutant is given to
-the tests that call its function, quickest first, in a forked process that has the large packages
-loaded; they stop at the first failure, and four times the usual time counts as noticed.
+The checker's are first asked for the frozen verdicts of `test_verdicts`, in a forked process in
+which one function has the changed code. No file is touched, and only the questions that come by the
+line are asked. What survives, and every mutant of another room, is given to tests in a copy of the
+tree beside the results. One run of the tests notes which functions each test calls. A mutant is
+given to the tests that call its function, quickest first, in a forked process that has the large
+packages loaded; they stop at the first failure, and four times the usual time counts as noticed.
 
 Results are written as they come: asked again, the command goes on with the mutants that have none.
 What survives is equivalent, a matter of speed, or a hole: `survivors.md` says which, line by line.
@@ -35,12 +35,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
 from itertools import accumulate
 from pathlib import Path
-from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
@@ -132,6 +128,9 @@ def mutants(text: str) -> Iterator[tuple[int, str, str]]:
                 yield node.lineno, f"{value} + 1", changed(node, str(value + 1))
 
 
+BUDGETS = ("MOST_", "LARGEST_", "LONGEST_", "DEEPEST")
+
+
 def _is_spared(node: ast.AST) -> bool:
     """The words of messages, the strictness of zip, and budgets: nothing false passes with
     another."""
@@ -139,7 +138,11 @@ def _is_spared(node: ast.AST) -> bool:
         case ast.JoinedStr() | ast.keyword(arg="strict"):
             return True
         case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=name), *_]) | ast.Name(id=name)]):
-            return name.startswith(("MOST_", "LARGEST_", "LONGEST_", "DEEPEST"))
+            return name.startswith(BUDGETS)
+        case ast.Compare(comparators=[ast.Name(id=name)]):
+            return name.startswith(BUDGETS)
+        case ast.Call(func=ast.Name(id="spend_products")):
+            return True
     return False
 
 
@@ -225,48 +228,54 @@ def reached(copy: Path, room: Path, tests: list[str], warm: bool) -> Reached:
     return pickle.loads(kept.read_bytes())
 
 
-class Compiled(MetaPathFinder, Loader):
-    """Imports modules from code that is in memory."""
+def put_in_place(module: str, changed: str, line: int) -> None:
+    """Give the function of a line the code that it has in the changed text of its module.
 
-    def __init__(self, codes: dict[str, CodeType]):
-        self.codes = codes
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The module, if there is code for it."""
-        if name not in self.codes:
-            return None
-        is_package = any(other.startswith(f"{name}.") for other in self.codes)
-        return spec_from_loader(name, self, is_package=is_package)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run its code."""
-        exec(self.codes[module.__name__], module.__dict__)
-
-
-def codes_of(room: Path) -> dict[str, CodeType]:
-    """The code of all modules of a room, by name."""
-    return {
-        f"workbench.{room.name}" + ("" if p.stem == "__init__" else f".{p.stem}"): compile(
-            p.read_text(), str(p), "exec"
-        )
-        for p in room.glob("*.py")
-    }
+    What stands outside of functions is put into the module, whose functions see it.
+    """
+    here = sys.modules[module]
+    again = dict(vars(here))
+    exec(compile(changed, str(here.__file__), "exec"), again)
+    old, new, body = vars(here), again, ast.parse(changed).body
+    while True:
+        inner = next(
+            (x for x in body if isinstance(x, ast.ClassDef | ast.FunctionDef)
+             and x.lineno <= line <= (x.end_lineno or 0)), None)  # fmt: skip
+        if inner is None:
+            vars(here).update(again)
+            return
+        found = old[inner.name]
+        if isinstance(inner, ast.FunctionDef):
+            one, other = _function(found), _function(new[inner.name])
+            one.__code__, one.__defaults__ = other.__code__, other.__defaults__
+            if hasattr(found, "cache_clear"):
+                found.cache_clear()
+            return
+        old, new, body = vars(found), vars(new[inner.name]), inner.body
 
 
-MOST_OF_A_QUESTION = 1.5
-"""Seconds of the processor for one frozen answer; none needs a third of one."""
+def _function(found: Any) -> Any:
+    """The plain function behind a property, a class method or a cache."""
+    for name in ("fget", "func", "__func__", "__wrapped__"):
+        found = getattr(found, name, None) or found
+    return found
 
 
-def asked(chosen: list[tuple[Any, str]], codes: dict[str, CodeType]) -> int:
-    """Whether frozen answers differ with these modules. It is called in a forked process."""
-    for name in list(sys.modules):
-        if name.startswith("workbench.checker") or name in ("arithmetic", "test_verdicts"):
-            del sys.modules[name]
-    sys.meta_path.insert(0, Compiled(codes))
+MOST_OF_A_QUESTION, MOST_OF_ALL = 1.5, 3.0
+"""Seconds of the processor for one frozen answer, of which none needs a third of one, and for all
+that a mutant is asked, quickest first."""
+
+
+def asked(chosen: list[tuple[Any, str]], module: str, changed: str, line: int) -> int:
+    """Whether frozen answers differ with a changed module. It is called in a forked process."""
     signal.setitimer(signal.ITIMER_VIRTUAL, MOST_OF_A_QUESTION)  # the signal ends the process
+    began = time.process_time()
     try:
         answer = import_module("test_verdicts").answer
+        put_in_place(module, changed, line)
         for question, said in chosen:
+            if time.process_time() - began > MOST_OF_ALL:
+                return 0
             signal.setitimer(signal.ITIMER_VIRTUAL, MOST_OF_A_QUESTION)
             if answer(question) != said:
                 return 1
@@ -284,7 +293,7 @@ def lines_asked(room: Path, kept: Path) -> Lines:
         return pickle.loads(kept.read_bytes())
     found: dict[tuple[str, int], list[tuple[float, str]]] = {}
     frozen = import_module("test_verdicts")
-    for name, question, _ in frozen.questions():
+    for name, question, said in frozen.questions():
         here: set[tuple[str, int]] = set()
 
         def line(frame: Any, event: str, _: Any, here: set[tuple[str, int]] = here) -> Any:
@@ -297,9 +306,11 @@ def lines_asked(room: Path, kept: Path) -> Lines:
         began = time.process_time()
         sys.settrace(call)
         try:
-            frozen.answer(question)
+            same = frozen.answer(question) == said
         finally:
             sys.settrace(None)
+        if not same:
+            sys.exit(f"{name} is answered otherwise by the unchanged checker")
         for where in here:
             found.setdefault(where, []).append((time.process_time() - began, name))
     lines = {where: [name for _, name in sorted(those)] for where, those in found.items()}
@@ -398,7 +409,7 @@ def left_by_verdicts(
     room: Path, waiting: list[Any], known: dict[Any, Any], asked_for: argparse.Namespace
 ) -> list[Any]:
     """The mutants of the checker about which the frozen verdicts say nothing else."""
-    codes, left, began = codes_of(room), [], time.monotonic()
+    left, began = [], time.monotonic()
     lines = lines_asked(room, asked_for.into.with_suffix(".lines"))
     every = {name: (q, said) for name, q, said in import_module("test_verdicts").questions()}
     for path, line, changed, key in waiting:
@@ -409,8 +420,7 @@ def left_by_verdicts(
         names = [q for n in around(tree, line) for q in lines.get((str(path), n), ())]
         chosen = [every[q] for q in (dict.fromkeys(names) if inside else every)]
         name = f"workbench.checker.{path.stem}".removesuffix(".__init__")
-        one = {**codes, name: compile(changed, str(path), "exec")}
-        code = in_a_child(partial(asked, chosen, one), 60) if chosen else 0
+        code = in_a_child(partial(asked, chosen, name, changed, line), 60) if chosen else 0
         if code == 0:
             left.append((path, line, changed, key))
         if code != 0 or asked_for.quick:

@@ -19,6 +19,7 @@ from workbench.checker import (
     polynomials,
     positivity,
     reader,
+    sums,
 )
 from workbench.checker.expressions import Polynomial
 from workbench.checker.spoiled import Spoiled
@@ -80,6 +81,23 @@ def _interval(rng: random.Random) -> tuple[Fraction, Fraction]:
     return low, low + F(rng.randint(0, 4), 4)
 
 
+def _sum_text(rng: random.Random, deep: int = 2) -> str:
+    """A sum over indices as text."""
+    if deep == 0 or rng.random() < 0.15:
+        return rng.choice(("p(s,t)", "f(s)", "f(t)", "g(a)", "p(t,s)", "2", "c", "h(n,s)", "h(0,t)",
+                           "eq(s,t)", "p(s1,s)", "f(s1)", "eq(s1,s)"))  # fmt: skip
+    one, two = _sum_text(rng, deep - 1), _sum_text(rng, deep - 1)
+    return rng.choice((
+        f"({one} + {two})", f"({one} - {two})", f"{one}*{two}", f"sum[s]({one}*{two})",
+        f"sum[t, s1]({one}*{two})", f"({one})**2", f"({one})/3", f"-{one}", f"sum[s1]({one})",
+    ))  # fmt: skip
+
+
+ODD_SUMS = ["sum(s)", "f(s, 1)", "eq(s, a)", "sum[n](h(n,s))", "f(s)/f(s)", "c**9", "x.y", "f(s=1)",
+            "sum[s,s](p(s,s))", "f(s)/0", "eq(n, 0)", "f(s) + f(s,t)", "g[a](c)", "c**c",
+            ""]  # fmt: skip
+
+
 def in_order(f: Polynomial | None) -> Any:
     """The terms of a polynomial, in an order that does not depend on how it was computed."""
     return None if f is None else sorted(f.terms.items())
@@ -88,6 +106,19 @@ def in_order(f: Polynomial | None) -> Any:
 def listed(part: Any) -> list[Polynomial]:
     """A polynomial or a list of them as a list."""
     return part if isinstance(part, list) else [part]
+
+
+def said_of(text: str) -> str:
+    """The normal form of a sum, one in which f is a distribution, and one with other names."""
+    try:
+        found = sums.read_sum(text)
+        rules = frozenset({("f", frozenset({0})), ("p", frozenset({1}))})
+        return repr([
+            sorted(one.parts.items())
+            for one in (found, found.over(["s1"], rules), found.renamed({"s": "t"}, rules))
+        ] + [sorted(found.free)])  # fmt: skip
+    except Spoiled as error:
+        return str(error)
 
 
 def calls(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -143,6 +174,8 @@ def calls(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
         "range",
         lambda: critical_claims._range(expressions.read_polynomial(shown), {"x": one, "y": two}),
     )
+    texts = [_sum_text(rng, 3), _sum_text(rng, 2), rng.choice(ODD_SUMS)]
+    yield "sums", lambda: [said_of(text) for text in texts]
     yield "interval", lambda: positivity.read_interval(rng_odd)
     rng_odd = rng.choice(ODD + INTERVALS)
     yield "fraction", lambda: reader.read_fraction(f"{rng_sign}{low.numerator}/{high.denominator}")

@@ -207,11 +207,11 @@ def check_td_values(certificate: dict[str, Any]) -> str:
     n = count(field(certificate, "n"), 1, LONGEST_TARGET)
     E = PlaceGraph(task, memory, rows)
     found = PolicyValues(E)
-    seen = {place[1:] for place, x in found.visits.items() if x != 0}
+    seen = list(dict.fromkeys(place[1:] for place, x in found.visits.items() if x != 0))
     q = _table(field(certificate, "q", list), task, memory)
-    if strange := {pair for pair in q if pair[0] not in seen or pair[1] not in E.actions}:
-        raise Spoiled(f"{next(iter(strange))} is never seen")
-    targets = _Targets(E, q, seen)
+    if strange := [pair for pair in q if pair[0] not in seen or pair[1] not in E.actions]:
+        raise Spoiled(f"{strange[0]} is never seen")
+    targets = _Targets(E, q, set(seen))
     for o in seen:
         weights = found.behind(o)
         for a in E.actions:
