@@ -14,7 +14,9 @@ from pomdps import gravity, recall, recall4
 from workbench import Memory, Policy, augment, evaluate, memories, uniform
 from workbench.agents.simulate import alone, pair, sequences
 from workbench.core.errors import ModelError, UnknownLabel, WrongType
+from workbench.core.rows import merge_rows, own_rows
 from workbench.core.space import Subset
+from workbench.core.walk_kernels import strong_components
 
 any_memory = st.one_of(families(), strange_memories())
 
@@ -150,3 +152,12 @@ def test_the_walk_that_hashes_codes_is_the_walk_with_a_slot_for_each(monkeypatch
     hashed = augment(P, "O1")
     assert np.array_equal(dense.S.places, hashed.S.places)
     assert np.array_equal(dense.p.s_next, hashed.p.s_next)
+
+
+@given(pomdps())
+def test_a_component_has_a_larger_number_than_those_it_leads_to(P):
+    """Exact systems are solved in that order; scipy keeps it without saying so."""
+    row_ptr = merge_rows(P.p.row_ptr, len(P.A))
+    count, component = strong_components(row_ptr, P.p.s_next)
+    assert (component[own_rows(row_ptr)] >= component[P.p.s_next]).all()
+    assert count == len(set(component.tolist()))

@@ -14,8 +14,10 @@ expressions (`leave`) and solves x = b + gamma P x (`solve_system`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import reduce
+from operator import add, mul
 from typing import Any
 
 import flint
@@ -27,7 +29,6 @@ from numpy.typing import NDArray
 from workbench.core.errors import TooLarge, WrongType
 from workbench.core.linear import LinearSystem, Solution
 from workbench.core.numbers import Number, Numbers, is_symbolic, number, to_float
-from workbench.core.quotient import RationalFunction
 from workbench.core.rows import add_groups
 from workbench.core.walk_kernels import strong_components
 from workbench.progress import check_time
@@ -51,11 +52,12 @@ class Bounded(float):
 class Field:
     """What the algorithms need to know of the numbers they run on.
 
-    Exact fields implement `one`, `back` and `_dense_solve`.
+    Exact fields implement `one` and `back`.
     """
 
-    name: str
     is_exact = True
+    nothing: Any = None
+    """The sign for undefined."""
 
     def one(self, x: Number) -> Any:
         """A single number as an element."""
@@ -68,9 +70,7 @@ class Field:
     def enter(self, numbers: Numbers) -> NDArray[Any]:
         """An array of numbers as an array of elements."""
         assert numbers.codes is not None
-        table = np.empty(len(numbers.values), dtype=object)
-        table[:] = [self.one(x) for x in numbers.values]
-        return table[numbers.codes]
+        return _objects([self.one(x) for x in numbers.values])[numbers.codes]
 
     def enter_side(self, numbers: Numbers) -> NDArray[Any]:
         """Numbers as the right side of a system: floats have three rows, as `linear` asks."""
@@ -79,16 +79,14 @@ class Field:
     def leave(self, array: NDArray[Any]) -> NDArray[Any]:
         """An array of elements as an array of Fractions or expressions. None stays None."""
         flat = [None if x is None else self.back(x) for x in array.ravel()]
-        found = np.empty(len(flat), dtype=object)
-        found[:] = flat
-        return found.reshape(array.shape)
+        return _objects(flat).reshape(array.shape)
 
     def zeros(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
-        return np.full(shape, self.one(0), dtype=object)
+        return np.full(shape, self.one(0), dtype=object if self.is_exact else float)
 
     def undefined(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
         """An array of the sign for undefined: None, or NaN among floats."""
-        return np.full(shape, None, dtype=object)
+        return np.full(shape, self.nothing)
 
     def sums(self, keys: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[Any]:
         """For each of n keys the sum of the values that have it."""
@@ -98,12 +96,12 @@ class Field:
         self, system: LinearSystem, b: NDArray[Any], what: str, transposed: bool = False
     ) -> Solution:
         """x with x = b + gamma P x, or with P^T."""
-        indptr, indices, data = system.indptr, system.indices, system.P
-        pattern = sp.csr_array((np.arange(len(data)), indices, indptr), shape=(system.n, system.n))
+        places = np.arange(len(system.P))
+        shape = (system.n, system.n)
+        pattern = sp.csr_array((places, system.indices, system.indptr), shape=shape)
         if transposed:
             pattern = sp.csr_array(pattern.T)
-            data = data[pattern.data]
-        return self.solve(pattern, data, system.gamma, b, what)
+        return self.solve(pattern, system.P[pattern.data], system.gamma, b, what)
 
     def solve(
         self, P: sp.csr_array, data: NDArray[Any], gamma: Any, b: NDArray[Any], what: str
@@ -114,13 +112,16 @@ class Field:
         an acyclic chain costs one substitution.
         """
         count, component = strong_components(P.indptr, P.indices)
-        self._require_small(component, MOST_STATES_IN_A_BLOCK, what)
-        members: list[list[int]] = [[] for _ in range(count)]
-        for state, c in enumerate(component.tolist()):
-            members[c].append(state)
+        if (largest := int(np.bincount(component).max())) > MOST_STATES_IN_A_BLOCK:
+            raise TooLarge(
+                f"{what} has {len(component):,} states, {largest:,} of them in one strongly "
+                f"connected component; exact arithmetic is limited to {MOST_STATES_IN_A_BLOCK:,} "
+                "there. Use exact=False, whose result carries an error bound"
+            )
         indptr, indices = P.indptr.tolist(), P.indices.tolist()
         x: list[Any] = list(b)
-        for block in members:  # successors first
+        members = np.split(np.argsort(component, kind="stable"), np.bincount(component).cumsum())
+        for block in map(np.ndarray.tolist, members[:count]):  # successors first
             check_time()
             inside = {state: i for i, state in enumerate(block)}
             right, matrix = [], [[self.one(0)] * len(block) for _ in block]
@@ -136,137 +137,7 @@ class Field:
                 right.append(total)
             for state, value in zip(block, self._dense_solve(matrix, right), strict=True):
                 x[state] = value
-        found = np.empty(len(x), dtype=object)
-        found[:] = x
-        return Solution(found, "exact", np.zeros(len(x)))
-
-    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
-        raise NotImplementedError
-
-    @staticmethod
-    def _require_small(component: NDArray[np.int64], most: int, what: str) -> None:
-        """Refuse a system with more states than that in one strongly connected component."""
-        largest = int(np.bincount(component).max())
-        if largest > most:
-            raise TooLarge(
-                f"{what} has {len(component):,} states, {largest:,} of them in one strongly "
-                f"connected component; exact arithmetic is limited to {most:,} there. Use "
-                "exact=False, whose result carries an error bound"
-            )
-
-
-class _Floats(Field):
-    name = "floats"
-    is_exact = False
-
-    def one(self, x: Number) -> Any:
-        return to_float(x)
-
-    def back(self, x: Any) -> Number:
-        return float(x)
-
-    def enter(self, numbers: Numbers) -> NDArray[Any]:
-        return numbers.floats
-
-    def enter_side(self, numbers: Numbers) -> NDArray[Any]:
-        side = np.empty((3, *numbers.shape))
-        side[0], side[1], side[2] = numbers.floats, numbers.tails, np.abs(numbers.floats)
-        return side
-
-    def leave(self, array: NDArray[Any]) -> NDArray[Any]:
-        return array
-
-    def zeros(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
-        return np.zeros(shape)
-
-    def undefined(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
-        return np.full(shape, np.nan)
-
-    def sums(self, keys: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[Any]:
-        return np.bincount(keys, values, minlength=n)
-
-    def solve_system(
-        self, system: LinearSystem, b: NDArray[Any], what: str, transposed: bool = False
-    ) -> Solution:
-        return system.solve(b, transposed)
-
-
-class _Rationals(Field):
-    name = "rationals"
-
-    def one(self, x: Number) -> Any:
-        q = number(x)
-        return flint.fmpq(q.numerator, q.denominator)
-
-    def back(self, x: Any) -> Number:
-        return Fraction(int(x.p), int(x.q))
-
-    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
-        n = len(right)
-        if n == 1:
-            return [right[0] / matrix[0][0]]
-        # rows scaled to integers: flint solves integer systems faster than rational ones
-        whole, sides = [], []
-        for row, side in zip(matrix, right, strict=True):
-            scale = flint.fmpz(side.q)
-            for x in row:
-                scale = scale.lcm(x.q)
-            whole.append([x.p * (scale // x.q) for x in row])
-            sides.append(side.p * (scale // side.q))
-        found = flint.fmpz_mat(whole).solve(flint.fmpz_mat(n, 1, sides))
-        return [found[i, 0] for i in range(n)]
-
-
-class RationalFunctions(Field):
-    """Quotients of polynomials in the given symbols."""
-
-    name = "rational functions"
-
-    def __init__(self, symbols: Iterable[sympy.Symbol]):
-        self.symbols = tuple(sorted(symbols, key=str))
-        names = [f"x{i}" for i in range(len(self.symbols))]
-        self._ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.degrevlex)
-        self._unit = self._ring.constant(1)
-        self._variables = dict(zip(self.symbols, self._ring.gens(), strict=True))
-
-    def one(self, x: Number) -> Any:
-        value = number(x)
-        if not is_symbolic(value):
-            return RationalFunction(self._ring.constant(RATIONALS.one(value)), self._unit)
-        return self._read(value)
-
-    def _read(self, expr: sympy.Expr) -> RationalFunction:
-        """A sympy expression, node by node."""
-        if expr in self._variables:
-            return RationalFunction(self._variables[expr], self._unit)
-        if expr.is_Rational:
-            return self.one(number(expr))
-        if expr.is_Add:
-            return sum((self._read(part) for part in expr.args[1:]), start=self._read(expr.args[0]))
-        if expr.is_Mul:
-            return math.prod(
-                (self._read(part) for part in expr.args[1:]), start=self._read(expr.args[0])
-            )
-        if expr.is_Pow and expr.exp.is_Integer:
-            base, power = self._read(expr.base), int(expr.exp)
-            whole = math.prod([base] * abs(power), start=self.one(1))
-            return whole if power >= 0 else 1 / whole
-        raise WrongType(f"{expr} is not a rational function of {', '.join(map(str, self.symbols))}")
-
-    def _expression(self, polynomial: Any) -> sympy.Expr:
-        terms = []
-        for powers, c in polynomial.terms():
-            factors = [
-                x if n == 1 else x**n
-                for x, n in zip(self.symbols, map(int, powers), strict=True)
-                if n
-            ]
-            terms.append(sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *factors))
-        return sympy.Add(*terms)
-
-    def back(self, x: Any) -> Number:
-        found = self._expression(x.num) / self._expression(x.den)
-        return number(found) if found.is_Rational else found  # elements that vanish are 0
+        return Solution(_objects(x), "exact", np.zeros(len(x)))
 
     def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
         """Gaussian elimination."""
@@ -288,6 +159,176 @@ class RationalFunctions(Field):
                 total = total - rows[i][j] * found[j]
             found[i] = total / rows[i][i]
         return found
+
+
+def _objects(items: list[Any]) -> NDArray[np.object_]:
+    found = np.empty(len(items), dtype=object)
+    found[:] = items
+    return found
+
+
+class _Floats(Field):
+    is_exact = False
+    nothing = math.nan
+
+    def one(self, x: Number) -> Any:
+        return to_float(x)
+
+    def back(self, x: Any) -> Number:
+        return float(x)
+
+    def enter(self, numbers: Numbers) -> NDArray[Any]:
+        return numbers.floats
+
+    def enter_side(self, numbers: Numbers) -> NDArray[Any]:
+        tails = np.broadcast_to(numbers.tails, numbers.shape)
+        return np.stack([numbers.floats, tails, np.abs(numbers.floats)])
+
+    def leave(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+    def sums(self, keys: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[Any]:
+        return np.bincount(keys, values, minlength=n)
+
+    def solve_system(
+        self, system: LinearSystem, b: NDArray[Any], what: str, transposed: bool = False
+    ) -> Solution:
+        return system.solve(b, transposed)
+
+
+class _Rationals(Field):
+    def one(self, x: Number) -> Any:
+        q = number(x)
+        return flint.fmpq(q.numerator, q.denominator)
+
+    def back(self, x: Any) -> Number:
+        return Fraction(int(x.p), int(x.q))
+
+    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
+        n = len(right)
+        if n == 1:
+            return [right[0] / matrix[0][0]]
+        # rows scaled to integers: flint solves integer systems faster than rational ones
+        whole, sides = [], []
+        for row, side in zip(matrix, right, strict=True):
+            scale = flint.fmpz(side.q)
+            for x in row:
+                scale = scale.lcm(x.q)
+            whole.append([x.p * (scale // x.q) for x in row])
+            sides.append(side.p * (scale // side.q))
+        return flint.fmpz_mat(whole).solve(flint.fmpz_mat(n, 1, sides)).entries()
+
+
+def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """An operator of functions and numbers. With arrays, numpy goes through the array."""
+
+    def operate(self: Any, x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return NotImplemented
+        if not isinstance(x, RationalFunction):
+            x = RationalFunction(self.num * 0 + x, self.den * 0 + 1)
+        return f(x, self) if swapped else f(self, x)
+
+    return operate
+
+
+class RationalFunction:
+    """A quotient of two polynomials with rational coefficients, in lowest terms, the denominator's
+    leading one 1."""
+
+    __slots__ = ("den", "num")
+
+    def __init__(self, num: Any, den: Any):
+        self.num, self.den = num, den
+
+    @classmethod
+    def reduced(cls, num: Any, den: Any) -> RationalFunction:
+        check_time()  # the common factor of large polynomials takes seconds
+        if num == 0:
+            return cls(num, den * 0 + 1)
+        if not den.is_constant():
+            common = num.gcd(den)
+            if not common.is_one():
+                num, den = num / common, den / common
+        lead = den.leading_coefficient()
+        return cls(num / lead, den / lead)
+
+    def _plus(self, y: RationalFunction) -> RationalFunction:
+        if self.den.is_one() and y.den.is_one():  # most are polynomials
+            return RationalFunction(self.num + y.num, self.den)
+        if self.den == y.den:
+            return self.reduced(self.num + y.num, self.den)
+        return self.reduced(self.num * y.den + y.num * self.den, self.den * y.den)
+
+    def _times(self, y: RationalFunction) -> RationalFunction:
+        if self.den.is_one() and y.den.is_one():
+            return RationalFunction(self.num * y.num, self.den)
+        return self.reduced(self.num * y.num, self.den * y.den)
+
+    def _over(self, y: RationalFunction) -> RationalFunction:
+        if y.num == 0:
+            raise ZeroDivisionError("division by the zero function")
+        return self.reduced(self.num * y.den, self.den * y.num)
+
+    def __neg__(self) -> RationalFunction:
+        return RationalFunction(-self.num, self.den)
+
+    __add__ = __radd__ = _operator(_plus)
+    __sub__ = _operator(lambda x, y: x + -y)
+    __rsub__ = _operator(lambda x, y: x + -y, swapped=True)
+    __mul__ = __rmul__ = _operator(_times)
+    __truediv__ = _operator(_over)
+    __rtruediv__ = _operator(_over, swapped=True)
+    __eq__ = _operator(lambda x, y: bool(x.num == y.num and x.den == y.den))
+
+    def __hash__(self) -> int:
+        return hash((str(self.num), str(self.den)))
+
+
+class RationalFunctions(Field):
+    """Quotients of polynomials in the given symbols."""
+
+    def __init__(self, symbols: Iterable[sympy.Symbol]):
+        self.symbols = tuple(sorted(symbols, key=str))
+        names = [f"x{i}" for i in range(len(self.symbols))]
+        ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.degrevlex)
+        self._constant, self._unit = ring.constant, ring.constant(1)
+        self._variables = dict(zip(self.symbols, ring.gens(), strict=True))
+
+    def one(self, x: Number) -> Any:
+        value = number(x)
+        if not is_symbolic(value):
+            return RationalFunction(self._constant(RATIONALS.one(value)), self._unit)
+        return self._read(value)
+
+    def _read(self, expr: sympy.Expr) -> RationalFunction:
+        """A sympy expression, node by node."""
+        if expr in self._variables:
+            return RationalFunction(self._variables[expr], self._unit)
+        if expr.is_Rational:
+            return self.one(number(expr))
+        if expr.is_Add or expr.is_Mul:
+            return reduce(add if expr.is_Add else mul, map(self._read, expr.args))
+        if expr.is_Pow and expr.exp.is_Integer:
+            base, power = self._read(expr.base), int(expr.exp)
+            whole = math.prod([base] * abs(power), start=self.one(1))
+            return whole if power >= 0 else 1 / whole
+        raise WrongType(f"{expr} is not a rational function of {', '.join(map(str, self.symbols))}")
+
+    def _expression(self, polynomial: Any) -> sympy.Expr:
+        return sympy.Add(
+            *(
+                sympy.Mul(
+                    sympy.Rational(int(c.p), int(c.q)),
+                    *(x ** int(n) for x, n in zip(self.symbols, powers, strict=True)),
+                )
+                for powers, c in polynomial.terms()
+            )
+        )
+
+    def back(self, x: Any) -> Number:
+        found = self._expression(x.num) / self._expression(x.den)
+        return number(found) if found.is_Rational else found  # elements that vanish are 0
 
 
 FLOATS = _Floats()

@@ -7,6 +7,8 @@ A state of the product is the code `e |M| + m`, where e is an entry (s, o) of om
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from workbench.core.kernels import compile_kernel, compile_reader, inline_kernel
 
@@ -157,57 +159,13 @@ def reverse_edges(indptr, indices):
     return turned_ptr, turned
 
 
-@compile_reader
 def strong_components(indptr, indices):
-    """How many strongly connected components there are, and the component of each node (Tarjan
-    1972, without recursion).
+    """How many strongly connected components there are, and the component of each node.
 
     Components are numbered as they are completed, so each has a larger number than all those it
     leads to.
     """
-    n = len(indptr) - 1
-    component = np.full(n, -1, dtype=np.int64)
-    order = np.full(n, -1, dtype=np.int64)
-    low = np.empty(n, dtype=np.int64)
-    edge = indptr[:-1].astype(np.int64)  # the next edge to look at
-    path = np.empty(n, dtype=np.int64)
-    pending = np.empty(n, dtype=np.int64)
-    n_pending = 0
-    counter = 0
-    count = 0
-    for root in range(n):
-        if order[root] >= 0:
-            continue
-        depth = 0
-        path[0] = root
-        order[root] = low[root] = counter
-        counter += 1
-        pending[n_pending] = root
-        n_pending += 1
-        while depth >= 0:
-            node = path[depth]
-            if edge[node] < indptr[node + 1]:
-                found = indices[edge[node]]
-                edge[node] += 1
-                if order[found] < 0:
-                    order[found] = low[found] = counter
-                    counter += 1
-                    pending[n_pending] = found
-                    n_pending += 1
-                    depth += 1
-                    path[depth] = found
-                elif component[found] < 0:
-                    low[node] = min(low[node], order[found])
-            else:
-                if low[node] == order[node]:
-                    while True:
-                        n_pending -= 1
-                        member = pending[n_pending]
-                        component[member] = count
-                        if member == node:
-                            break
-                    count += 1
-                depth -= 1
-                if depth >= 0:
-                    low[path[depth]] = min(low[path[depth]], low[node])
-    return count, component
+    graph = csr_array(
+        (np.ones(len(indices), np.int8), indices, indptr), shape=(len(indptr) - 1,) * 2
+    )
+    return connected_components(graph, connection="strong")
