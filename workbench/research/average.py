@@ -268,49 +268,36 @@ def best_average_stochastic(
         pi, value = (climbed, worth) if worth > value else (pi, value)
         bound = max(ceiling, value)
     else:
-        bound = ceiling
-        for round_ in range(_ROUNDS):
+        bound, bounding = ceiling, False
+        for round_ in range(2 * _ROUNDS):
             spare = limits.seconds - (time.monotonic() - began)
             if spare <= 0:
                 ended = f"stopped after {limits.seconds:g} seconds"
                 break
             c = Fraction(value) if P.is_exact else value
-            first = Policy(cycle, pi.prob)
-            # all but the last round only look for a better policy
-            quick = stochastic_optimum(
-                pay_less(cycle, c),
-                1e-9,
+            task = pay_less(cycle, c)
+            M = from_states(task, FLOATS)
+            found = stochastic_optimum(
+                task,
+                room / 4 / max(visited_size(M, optimal(M)), 1e-300),
                 starts if round_ == 0 else 0,
                 seed,
-                SearchLimits(0, spare),
-                first,
+                SearchLimits(limits.nodes if bounding else 0, spare),
+                Policy(cycle, pi.prob),
             )
-            worth = float(evaluate(P, Policy(P, quick.policy.prob), criterion="average").value)
-            better = worth > value + room / 8
-            if better:
-                pi, value = Policy(P, quick.policy.prob), worth
-            if interrupted := quick.interrupted:
-                break
-            if better:
-                continue
-            found = stochastic_optimum(
-                pay_less(cycle, c),
-                room / 4 / max(_inner_size(cycle, c), 1e-300),
-                0,
-                seed,
-                SearchLimits(limits.nodes, spare),
-                first,
-            )
-            boxes, left, ended = boxes + found.boxes, found.left, ""
-            # a cycle takes one step at least
-            bound = min(bound, max(float(c), float(c) + float(found.bound)))
+            if bounding:
+                boxes, left = boxes + found.boxes, found.left
+                # a cycle takes one step at least
+                bound = min(bound, max(float(c), float(c) + float(found.bound)))
             worth = float(evaluate(P, Policy(P, found.policy.prob), criterion="average").value)
             better = worth > value + room / 8
             if worth > value:
                 pi, value = Policy(P, found.policy.prob), worth
             interrupted = found.interrupted
-            if not better or found.left or interrupted:
+            if interrupted or (bounding and (not better or found.left)):
                 break
+            # boxes are bounded once no better policy is found without them
+            bounding = not better
         bound = max(bound, value)
         ended = "interrupted" if interrupted else ended
         how = f"cycles, {boxes:,} boxes of policies bounded" + (f", {ended}" if ended else "")
@@ -347,12 +334,6 @@ def _cycles(P: POMDP, R: POMDP) -> POMDP | None:
         return None  # cycles would be found in quadratic time, and not be bounded
     s = find_return_state(R)
     return None if s is None else cut_at(R, s)
-
-
-def _inner_size(cycle: POMDP, c: Number) -> float:
-    """The size of the values that a share of stands for in `stochastic_optimum`."""
-    M = from_states(pay_less(cycle, c), FLOATS)
-    return visited_size(M, optimal(M))
 
 
 def _climb_average(P: POMDP, pi: Policy, until: float) -> tuple[Policy, float]:

@@ -19,34 +19,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from workbench.agents.beliefs import explore_beliefs
 from workbench.core.augment import augment
+from workbench.core.errors import NeverEnds, Unbounded
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.memories import Family, attach, none
-from workbench.optima.ascent import Climbed, ascend
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, in_rationals, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.plain_numbers import LEAST_SECONDS
-from workbench.progress import Waiting
 from workbench.sufficiency.can_encode import BUDGET, encoding_on_beliefs
 from workbench.text import brief
 
-_CLIMBS, _EVALUATIONS = 40, 2_000
-"""Random policies to ascend from, and policies evaluated on the way up from each."""
-
-_CLIMBED = 1e-9
-"""An ascent ends when a step adds less than this share of the value: a policy that it misses costs
-an answer, and never makes one wrong."""
+_CLIMBS = 40
+"""Random policies to ascend from: one that is missed costs an answer, and makes none wrong."""
 
 
 _REASONS: dict[bool | None, str] = {
@@ -127,7 +118,7 @@ class GapCloser:
     def by_values(
         self,
         family: Family,
-        climbed: Climbed | None = None,
+        climbed: tuple[float, Policy | None] | None = None,
         bounded: MemorylessOptimum | None = None,
     ) -> Attempt:
         """The answer from the values of policies. A policy and a bound that are known need not be
@@ -138,11 +129,9 @@ class GapCloser:
         if family is not none and size > self.limits.max_states:
             return Attempt(family.name, None, f"not searched: {size:,} states (s, m)")
         E = self.P if family is none else augment(self.P, memory)
-        if climbed is None:
-            climbed = climb_with_memory(E, seconds / 2)
-        value = climbed.value
-        if value > -math.inf:
-            found = evaluate(E, Policy.within(E, climbed.pi), weights="discounted")
+        value, policy = climb(E, seconds / 2) if climbed is None else climbed
+        if policy is not None:
+            found = evaluate(E, policy, weights="discounted")
             self.lower = max(self.lower, float(found.value) - found.error)
         if self.closes(value):
             return Attempt(
@@ -164,26 +153,15 @@ class GapCloser:
         return Attempt(family.name, None, f"the best policy found is worth {brief(value)}", value)
 
 
-def climb_with_memory(
-    P: POMDP, seconds: float, first: Iterable[NDArray[np.float64]] = ()
-) -> Climbed:
-    """The best stochastic memoryless policy found by ascent, within a time.
-
-    Starts are the policies `first`, the uniform one and random ones.
-    """
-    M = from_states(P, FLOATS)
-    nO, nA = len(P.O), len(P.A)
-    rng = np.random.default_rng(0)
-    even = np.full((nO, nA), 1 / nA)
-    best = Climbed(even, -math.inf, math.nan, 0)
-    until = time.monotonic() + seconds
-    with Waiting(f"policies of {P.name}") as waiting:
-        for i, start in enumerate(
-            [*first, even, *(rng.dirichlet(np.ones(nA), nO) for _ in range(_CLIMBS))]
-        ):
-            here = ascend(M, start, _CLIMBED, _EVALUATIONS, until)
-            best = max(best, here, key=lambda x: x.value)
-            if time.monotonic() > until:
-                break
-            waiting.report(waiting.seconds / seconds, f"start {i + 1}, best {best.value:.6g}")
-    return best
+def climb(P: POMDP, seconds: float, start: Policy | None = None) -> tuple[float, Policy | None]:
+    """The value of a good stochastic memoryless policy, found by ascent within a time. Minus
+    infinity if none is found that ends."""
+    try:
+        found = best_memoryless(
+            P, deterministic=False, start=start, starts=_CLIMBS, max_boxes=0, max_seconds=seconds
+        )
+    except (NeverEnds, Unbounded):
+        return -math.inf, None
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return float(found.value), found.policy
