@@ -107,7 +107,7 @@ def right_calls() -> dict[str, dict[str, Any]]:
         "simulate": {"P": P, "pi": pi, "seed": 0, "episodes": 2, "max_steps": 9},
         "td_values": {**weighted, "n": 1, "lam": None},
         "lambda_discrepancy": {**weighted, "lam": (0, 1), "norm": 2},
-        "discrepancy_loss": {**weighted, "lam": (0, 1), "alpha": 1},
+        "discrepancy_loss": {**weighted, "lam": (0, 1)},
         "gradient": of_policy,
         "shortcuts": weighted,
         "switch_values": of_policy,

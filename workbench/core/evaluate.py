@@ -26,19 +26,10 @@ gamma = 1 is legal when the policy reaches a terminal state with probability one
 visits. What is not defined is NaN (None in exact arithmetic): q of observations with no visits,
 and, with "visits", of observations that a policy which may not end goes on seeing for ever.
 
->>> from workbench.core.policy import uniform
->>> from workbench.core.pomdp import POMDP
->>> P = POMDP.from_functions(
-...     name="two coins",
-...     A=[0, 1],
-...     p=lambda s, a: {(s + 1, a): 1},
-...     omega=lambda s: {"o": 1},
-...     mu={0: 1},
-...     gamma=1,
-...     terminal={2},
-... )
->>> evaluate(P, uniform(P), exact=True).q["o", 1]
-Fraction(5, 4)
+>>> from pomdps import recall
+>>> from workbench import uniform
+>>> evaluate(recall(), uniform(recall()), exact=True).q["o", 3]
+Fraction(1, 27)
 """
 
 from __future__ import annotations

@@ -117,26 +117,12 @@ def shortcuts(
     exact : rationals; otherwise the values are floats, compared as the module's text says.
     weights : which P_pi(s|o), as for `evaluate`.
 
-    >>> from fractions import Fraction
-    >>> next_room = {
-    ...     "start": {"walk": "corridor", "jump": "pit"},
-    ...     "corridor": {"walk": "hall", "jump": "hall"},
-    ... }
-    >>> P = POMDP.from_functions(
-    ...     name="dark rooms",
-    ...     A=["walk", "jump"],
-    ...     mu={"start": 1},
-    ...     gamma=Fraction(1, 2),
-    ...     terminal={"end"},
-    ...     p=lambda s, a: {
-    ...         (next_room[s][a], 0) if s in next_room else ("end", int(s == "hall")): 1
-    ...     },
-    ...     omega=lambda s: {"dark" if s in ("hall", "pit") else s: 1},
-    ... )
-    >>> pi = Policy.deterministic(P, {}, otherwise="walk")
-    >>> for shortcut in shortcuts(P, pi, exact=True):
+    >>> from pomdps import recall
+    >>> from workbench import augment, best_memoryless
+    >>> E = augment(recall(), "OA1")
+    >>> for shortcut in shortcuts(E, best_memoryless(E).policy, exact=True):
     ...     print(shortcut)
-    start, jump: TD 1/2 against 1/4, truly 0 against 1/4 (strict)
+    ∅, 2 push: TD 19/20 against 361/400, truly 0 against 361/400 (strict)
 
     See also: `td_values`, `evaluate`, `diagnose`.
     """
@@ -148,32 +134,25 @@ def shortcuts(
             f"P(s|o) by {weights} is not defined where the policy gets in {P.name}, since it never "
             "ends: weigh by discounted or stationary visits"
         )
-    taken = pi.prob.floats > 0
-    errors = td_error(true), td_error(td)
+    off = td_error(true), td_error(td)
+    pairs = []
+    for i, j in np.argwhere((pi.prob.floats == 0) & true.reached.raw[:, None]).tolist():
+        values = _values_of(true, td, o := P.O[i], a := P.A[j])
+        if all(is_defined(x) for x in values):
+            pairs.append((o, a, values))
     can_decide = not exact and P.is_exact and pi.is_exact and len(P.S) <= MOST_STATES_TO_DECIDE
-    rational: tuple[TDValues, ...] = ()
+    if can_decide and any(is_open(*values, *off) for _, _, values in pairs):
+        true, td = (td_values(P, pi, lam=lam, exact=True, weights=weights) for lam in (1, 0))
+        off = 0.0, 0.0
     found = Shortcuts(P, pi=pi)
-    for i, j in np.argwhere(~taken & true.reached.raw[:, None]).tolist():
-        o, a = P.O[i], P.A[j]
-        values = true.q[o, a], td.q[o, a], true.v[o], td.v[o]
-        if not all(is_defined(x) for x in values):
-            continue
-        compared, off = values, errors
-        if can_decide and is_open(*values, *errors):
-            if not rational:
-                rational = tuple(
-                    td_values(P, pi, lam=lam, exact=True, weights=weights) for lam in (1, 0)
-                )
-            compared = (
-                rational[0].q[o, a],
-                rational[1].q[o, a],
-                rational[0].v[o],
-                rational[1].v[o],
-            )
-            off = 0.0, 0.0
-        if kind := kind_of(*compared, *off):
+    for o, a, values in pairs:
+        if kind := kind_of(*_values_of(true, td, o, a), *off):
             found.append(Shortcut(o, a, *values, kind, words_of(P, o, a)))
     return found
+
+
+def _values_of(true: TDValues, td: TDValues, o: Label, a: Label) -> tuple[Number, Number, Number, Number]:
+    return true.q[o, a], td.q[o, a], true.v[o], td.v[o]
 
 
 def td_error(found: TDValues) -> float:

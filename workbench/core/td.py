@@ -25,23 +25,13 @@ Where observations are states this is q_pi; elsewhere it need not be, and the pa
 such a place. An entry is undefined (NaN, or None when exact) if its target reads with positive
 probability an observation that is never visited.
 
->>> from fractions import Fraction
->>> from workbench.core.policy import uniform
->>> from workbench.core.pomdp import POMDP
->>> P = POMDP.from_functions(
-...     name="two coins",
-...     A=[0, 1],
-...     p=lambda s, a: {(s + 1, s * a): 1},
-...     omega=lambda s: {"o": 1},
-...     mu={0: 1},
-...     gamma=Fraction(1, 2),
-...     terminal={2},
-... )
+>>> from pomdps import recall
+>>> from workbench import uniform
 >>> [
-...     td_values(P, uniform(P), exact=True, **how).q["o", 1]
-...     for how in ({"n": 1}, {"n": 2}, {"lam": Fraction(1, 2)})
+...     td_values(recall(), uniform(recall()), exact=True, **how).q["o", 3]
+...     for how in ({"n": 1}, {"n": 2}, {"lam": 1})
 ... ]
-[Fraction(7, 12), Fraction(5, 8), Fraction(17, 28)]
+[Fraction(52, 891), Fraction(21473, 453060), Fraction(1, 27)]
 """
 
 from __future__ import annotations

@@ -59,24 +59,17 @@ def lambda_discrepancy(
     neither is the norm: `NeverEnds` says which weights are.
 
     >>> from workbench.core.pomdp import POMDP
-    >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="count",
-    ...     A=["go"],
-    ...     p=lambda s, a: {(s + 1, s): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={0: 1},
-    ...     gamma=1,
-    ...     terminal={3},
-    ... )
-    >>> lambda_discrepancy(P, uniform(P), exact=True, norm=1)
-    Fraction(1, 3)
+    >>> from pomdps import recall
+    >>> from workbench import augment, uniform
+    >>> E = augment(recall(), "OA1")
+    >>> lambda_discrepancy(E, uniform(E), exact=True, norm=1)
+    Fraction(427838789, 20257743600)
 
     See also: `discrepancy_loss`, `td_values`, `sweep_lambda`.
     """
     if norm not in (1, 2, np.inf):
         raise WorkbenchError(f"norm must be 1, 2 or inf, not {norm!r}")
-    gap, is_rounded = _settled_gap(P, pi, lam, exact, weights, None, norm)
+    gap, is_rounded = _settled_gap(P, pi, lam, exact, weights, False, norm)
     if gap.is_float:
         return gap.float_norm(norm)
     found = _root(gap.total(2)) if norm == 2 else gap.total(norm)
@@ -87,7 +80,6 @@ def discrepancy_loss(
     P: POMDP,
     pi: Policy,
     lam: tuple[Number, Number] = (0, 1),
-    alpha: Number = 1,
     exact: bool = False,
     weights: str | Weighting = "discounted",
 ) -> Number:
@@ -95,33 +87,20 @@ def discrepancy_loss(
     weights. Their paper is "Mitigating partial observability in sequential decision processes via
     the lambda discrepancy". The weights are equal over observations.
 
-        sum_o rho(o) sum_a pi(a|o) (q_lam1(o,a) - q_lam0(o,a))^2,
-        rho(o) = alpha / (number of observations that are met) + (1 - alpha) share(o)
+        1 / (number of observations that are met) sum_o sum_a pi(a|o) (q_lam1(o,a) - q_lam0(o,a))^2
 
-    Their analytical code takes alpha = 1 and discounted occupancies, both in P(s|o) and in share,
-    which are the defaults here. alpha = 0 gives the square of `lambda_discrepancy` with norm 2 and
-    the same weights; what is said there of floats holds of the root.
+    Their analytical code takes discounted occupancies in P(s|o), which are the default here. What
+    `lambda_discrepancy` says of floats holds of the root.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="count",
-    ...     A=["go"],
-    ...     p=lambda s, a: {(s + 1, s): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={0: 1},
-    ...     gamma=1,
-    ...     terminal={3},
-    ... )
-    >>> discrepancy_loss(P, uniform(P), exact=True)
-    Fraction(1, 9)
+    >>> from pomdps import recall
+    >>> from workbench import augment, uniform
+    >>> E = augment(recall(), "OA1")
+    >>> round(discrepancy_loss(E, uniform(E)), 6)
+    0.001336
 
     See also: `lambda_discrepancy`, `td_values`, `gradient`.
     """
-    alpha = number(alpha)
-    if not is_symbolic(alpha) and not 0 <= alpha <= 1:
-        raise WorkbenchError(f"alpha must lie in [0, 1], not {alpha}")
-    gap, is_rounded = _settled_gap(P, pi, lam, exact, weights, alpha, 2)
+    gap, is_rounded = _settled_gap(P, pi, lam, exact, weights, True, 2)
     if not gap.is_float:
         return _rounded(gap.total(2)) if is_rounded else gap.total(2)
     root = gap.float_norm(2)
@@ -134,15 +113,15 @@ def _settled_gap(
     lam: tuple[Number, Number],
     exact: bool,
     weights: str | Weighting,
-    alpha: Number | None,
+    even: bool,
     norm: float,
 ) -> tuple[_Gap, bool]:
     """The values at two lambdas, and whether rationals took the place of floats that are off by too
     much."""
-    floats = any(isinstance(number(x), float) for x in (*lam, 0 if alpha is None else alpha))
+    floats = any(isinstance(number(x), float) for x in lam)
     can_be_exact = P.is_exact and pi.is_exact and not floats and len(P.S) <= _MOST_RATIONAL
     try:
-        gap = _gap(P, pi, lam, exact, weights, alpha)
+        gap = _gap(P, pi, lam, exact, weights, even)
         if exact or not can_be_exact or not gap.is_float:
             return gap, False
         found, error, _ = gap.measure(norm)
@@ -151,7 +130,7 @@ def _settled_gap(
     except NotSolved:
         if exact or not can_be_exact:
             raise
-    return _gap(P, pi, lam, True, weights, alpha), True
+    return _gap(P, pi, lam, True, weights, even), True
 
 
 def _rounded(x: Number) -> Bounded:
@@ -237,9 +216,9 @@ def _gap(
     lam: tuple[Number, Number],
     exact: bool,
     weights: str | Weighting,
-    alpha: Number | None,
+    even: bool,
 ) -> _Gap:
-    """The values at two lambdas. With alpha, part of the weight is equal over observations."""
+    """The values at two lambdas. The weights may be even over observations."""
     one, other = (td_values(P, pi, lam=x, exact=exact, weights=weights) for x in lam)
     met = int(one.reached.raw.sum())
     terms, errors = [], []
@@ -248,9 +227,8 @@ def _gap(
             if pi.prob[i, j] != 0:
                 o, a = P.O[i], P.A[j]
                 share = one.share[o]
-                if alpha is not None and share is not None:
-                    even = Fraction(1, met) if exact or is_symbolic(share) else 1 / met
-                    share = alpha * even + (1 - alpha) * share
+                if even and share is not None:
+                    share = 1 / met if isinstance(share, float) else Fraction(1, met)
                 weight = share if share is None else share * pi.prob[i, j]
                 terms.append((weight, one.q[o, a], other.q[o, a]))
                 errors.append(one.q_error.raw[i, j] + other.q_error.raw[i, j])

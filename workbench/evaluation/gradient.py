@@ -33,18 +33,11 @@ def gradient(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     pi : a policy for it.
     exact : rationals instead of floats; symbols anywhere give rational functions in any case.
 
-    >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="two coins",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + 1, a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={0: 1},
-    ...     gamma=1,
-    ...     terminal={2},
-    ... )
-    >>> gradient(P, uniform(P), exact=True)["o", 1]
-    Fraction(5, 2)
+    >>> from pomdps import recall4
+    >>> from workbench import augment, uniform
+    >>> E = augment(recall4(), "B1")
+    >>> gradient(E, uniform(E), exact=True)[("1", "o"), (3, "1")]
+    Fraction(9, 32)
 
     See also: `evaluate`, `critical_points`, `switch_values`.
     """

@@ -4,10 +4,9 @@ lambda = 0 is one-step TD, lambda = 1 is Monte Carlo, the true q_pi(o, a). In be
 continuous function of lambda wherever it is defined, so greedy changes where two actions cross.
 Between neighbours of the grid at which different actions are greedy for certain, the first change
 is found by bisection, and then the next, until the action of the upper neighbour is reached. What
-is greedy only between two neighbours that agree is not seen. Where actions meet at a point of the
-grid, greedy is asked for beside it. Actions that are undefined at some lambda (they lead to
-observations that pi does not visit) take no part, nor do those that no lambda of the grid tells
-from another one.
+is greedy only between two neighbours that agree is not seen, and points of the grid at which
+actions meet are passed over. Actions that are undefined at some lambda (they lead to observations
+that pi does not visit) take no part, nor do those that no lambda of the grid tells from another.
 """
 
 from __future__ import annotations
@@ -85,20 +84,12 @@ def sweep_lambda(
     points : how many lambdas, from 0 to 1.
     ties, weights : as for `improve`.
 
-    >>> from fractions import Fraction
-    >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="two coins",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + 1, s * a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={0: 1},
-    ...     gamma=Fraction(1, 2),
-    ...     terminal={2},
-    ... )
-    >>> sweep = sweep_lambda(P, uniform(P), points=3)
-    >>> sweep.q[:, 0, 1].round(4).tolist(), sweep.crossings
-    ([0.5833, 0.6071, 0.625], ())
+    >>> from pomdps import recall4
+    >>> from workbench import augment, uniform
+    >>> E = augment(recall4(), "B1")
+    >>> sweep = sweep_lambda(E, uniform(E), points=3)
+    >>> [(x.o, round(x.lam, 4), x.before, x.after) for x in sweep.crossings]
+    [(('0', 'o'), 0.0263, (3, '1'), (1, '1'))]
 
     See also: `td_values`, `lambda_discrepancy`.
     """
@@ -175,23 +166,10 @@ class _Curves:
                 before = after
 
     def _certain(self) -> Iterator[tuple[float, int]]:
-        """Places with the one action that is greedy there: points of the grid, or beside them."""
-        for i, x in enumerate(self._grid):
+        """Points of the grid with the one action that is greedy there."""
+        for x in self._grid:
             if len(possible := self._possible(x)) == 1:
                 yield x, possible[0]
-                continue
-            for neighbour in self._grid[max(i - 1, 0) : i] + self._grid[i + 1 : i + 2]:
-                yield from self._beside(x, neighbour)
-
-    def _beside(self, x: float, neighbour: float) -> Iterator[tuple[float, int]]:
-        """The place nearest to x on the way to its neighbour that has one greedy action."""
-        halvings = _HALVINGS
-        while halvings:
-            place = x + (neighbour - x) / 2**halvings
-            if len(possible := self._possible(place)) == 1:
-                yield place, possible[0]
-                return
-            halvings //= 2
 
     def _first_change(self, low: float, high: float, before: int, last: int) -> tuple[float, int]:
         """Where greedy leaves `before` between two places, and for which action."""

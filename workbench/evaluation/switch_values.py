@@ -32,17 +32,11 @@ def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     Undefined (NaN, or None if exact) where the switched policy may never end and gamma is 1. A
     switch at an observation that pi never meets changes nothing.
 
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
-    >>> switch_values(P, Policy.deterministic(P, {"o": 0}), exact=True)["o", 1]
-    Fraction(0, 1)
+    >>> from pomdps import recall4
+    >>> from workbench import augment, uniform
+    >>> E = augment(recall4(), "B1")
+    >>> switch_values(E, uniform(E), exact=True)[("1", "o"), (3, "1")]
+    Fraction(-5, 128)
 
     See also: `evaluate`, `gradient`, `improve`.
     """

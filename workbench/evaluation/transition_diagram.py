@@ -82,22 +82,12 @@ def transition_diagram(
     pi : the policy to follow, as a rule an optimal one.
     shortcuts : those of pi.
 
-    >>> from workbench.core.augment import augment
-    >>> P = augment(
-    ...     POMDP.from_functions(
-    ...         name="guess",
-    ...         A=[0, 1],
-    ...         p=lambda s, a: {("end", a): 1},
-    ...         omega=lambda s: {"o": 1},
-    ...         mu={"s": 1},
-    ...         gamma=1,
-    ...         terminal={"end"},
-    ...     ),
-    ...     "B1",
-    ... )
-    >>> pi = Policy.deterministic(P, {("0", "o"): (1, "1")})
-    >>> transition_diagram(P, pi).edges[0]
-    DiagramEdge(start=('0', 'o'), end=('1', 'o'), actions=((1, '1'),), kind='policy', ends=True)
+    >>> from pomdps import recall4
+    >>> from workbench import augment
+    >>> E = augment(recall4(), "B1")
+    >>> pi = Policy.deterministic(E, {("0", "o"): (3, "1"), ("1", "o"): (2, "1")})
+    >>> transition_diagram(E, pi).edges[0].actions
+    ((3, '1'),)
 
     See also: `shortcuts`, `augment`, `controller_of`.
     """
@@ -178,23 +168,13 @@ def action_label(P: POMDP, action: Label) -> str:
     """A pair (a, w) as the paper writes it: `2T` for push, `2F` for keep. A write of bits is
     `2:01`.
 
-    >>> from workbench.core.augment import augment
-    >>> P = POMDP.from_functions(
-    ...     name="guess",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {("end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
-    >>> E = augment(P, "OA1")
-    >>> (
-    ...     action_label(E, (1, "push")),
-    ...     action_label(E, (1, "keep")),
-    ...     action_label(augment(P, "B2"), (0, "01")),
-    ... )
-    ('1T', '1F', '0:01')
+    >>> from pomdps import recall
+    >>> from workbench import augment
+    >>> E = augment(recall(), "OA1")
+    >>> action_label(E, (1, "push")), action_label(E, (1, "keep"))
+    ('1T', '1F')
+    >>> action_label(augment(recall(), "B2"), (1, "01"))
+    '1:01'
     """
     a, w = action
     if (a, "keep") not in P.A or (a, "push") not in P.A:

@@ -73,20 +73,11 @@ def learn(
     -------
     Run
 
-    >>> from workbench.core.learners import QLearning
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="one step",
-    ...     A=["left", "right"],
-    ...     p=lambda s, a: {("end", a == "right"): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
-    >>> run = learn(P, QLearning(), steps=1000, seeds=2, every=500)
-    >>> run.policy(seed=1)["o", "right"], run.final_values().tolist()
-    (Fraction(1, 1), [1.0, 1.0])
+    >>> from pomdps import recall4
+    >>> from workbench import QLearning
+    >>> run = learn(recall4(), QLearning(), steps=1000, seeds=2, every=500)
+    >>> run.policy(seed=1)["o", 3], run.final_values().tolist()
+    (Fraction(1, 1), [0.5, 0.5])
 
     See also: `QLearning`, `Sarsa`, `ActorCritic`, `equilibria`.
     """
