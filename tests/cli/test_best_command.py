@@ -43,7 +43,7 @@ def test_a_stochastic_optimum_is_shown_with_its_probabilities():
 
 def test_the_probability_of_a_goal_and_the_steps_to_it():
     text = shown("short_corridor", "--reach", "3", "--within", "6", "-m", "B1", "--exact")
-    assert "The best value on short corridor, reach 3, 6 steps" in text
+    assert "The best value on short corridor: how likely 3 is within 6 time steps" in text
     assert "B1 1 1 none" in text
     assert "-11.65" in shown("short_corridor", "--steps-to", "3", "--stochastic")
     with pytest.raises(WorkbenchError, match="the goal exit is neither a state nor an observation"):

@@ -76,3 +76,15 @@ def test_without_z3_claims_that_need_none_are_judged_and_the_others_named():
     said = " ".join(done.stdout.split())
     assert "as documented" in said
     assert "C5 is not judged: z3 is not installed: pip install 'memory-workbench[proofs]'" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ("best short_corridor", "ask for --stochastic, or take a memory with -m"),
+        ("controller short_corridor", "probability one; take a memory with -m"),
+        ("critical-points recall -m OA1", "or a larger --faces"),
+    ],
+)
+def test_an_error_advises_options_of_the_command(capsys, arguments, advice):
+    assert advice in told(capsys, *arguments.split())

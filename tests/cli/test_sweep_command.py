@@ -394,5 +394,5 @@ def test_wrong_commands_are_refused_and_an_example_is_shown(swept):
     assert run("sweep", "--example").output == EXAMPLE
     assert "name a SPEC.toml" in str(run("sweep").exception)
     assert isinstance(
-        run("sweep", swept[0].with_suffix(".toml"), "--engine", "tasks").exception, ExecutorError
+        run("sweep", swept[0].with_suffix(".toml"), "--executor", "tasks").exception, ExecutorError
     )

@@ -43,7 +43,7 @@ def best_command(
     steps_to: Annotated[
         str | None,
         typer.Option(
-            help="A state or an observation: ask for minus the expected steps to it.",
+            help="A state or an observation: ask for minus the expected time steps to it.",
             show_default=False,
         ),
     ] = None,
@@ -54,7 +54,8 @@ def best_command(
 
     Example: workbench best recall4 -m B1 --stochastic --criterion average
 
-    How likely is cell 3 within 6 steps: workbench best short_corridor --reach 3 --within 6
+    How likely is cell 3 within 6 time steps: workbench best short_corridor --reach 3 --within 6
+    --stochastic
     """
     from workbench.agents.goal import with_goal
     from workbench.cli.task_name import find_task
@@ -70,13 +71,16 @@ def best_command(
     if stochastic and exact:
         raise WorkbenchError("--exact is about deterministic policies, or --history")
     P = find_task(task)
+    title = f"The best {'average reward' if criterion == 'average' else 'value'} on {P.name}"
     if reach is not None or steps_to is not None:
         if (reach is not None and steps_to is not None) or criterion != "return":
             raise WorkbenchError("give one of --reach, --steps-to and --criterion")
+        soon = "" if within is None else f" within {within} time steps"
+        what = f"minus the time steps to {steps_to}" if reach is None else f"how likely {reach} is"
+        title = f"{title}: {what}{soon}"
         P = with_goal(P, steps_to if reach is None else reach, within, steps=reach is None)
     elif within is not None:
         raise WorkbenchError("--within is about a goal: give --reach or --steps-to")
-    what = "average reward" if criterion == "average" else "value"
     rows: dict[str, Sheet] = {}
     with until_ctrl_c(rows):
         for name, m in {name: attach(name, P) for name in memory or ["none"]}.items():
@@ -87,4 +91,4 @@ def best_command(
         if history:
             best = best_history(P, exact or None, criterion=criterion, max_seconds=seconds)
             rows["history"] = best.sheet()
-    print_sheet(Sheet.join(f"The best {what} on {P.name}", Column("memory"), rows))
+    print_sheet(Sheet.join(title, Column("memory"), rows))

@@ -211,8 +211,23 @@ def _sheet(rows: list[CensusRow]) -> Sheet:
     bounds = any("\n" in x for row in cells for x in row)
     notes = ["x to y: some policy reaches x, and none exceeds y."] if bounds else []
     notes += ["?: not decided."] if unknown else []
-    notes += [f"{row.task}: {row.note}" for row in rows if row.note]
+    notes += [f"{row.task}: {_note(row)}" for row in rows if row.note]
     return Sheet("What memory is worth", columns, cells, said, tuple(notes))
+
+
+_NEVER = re.compile(
+    r"(\w+): gamma is 1 and no [^;]* ends with probability one[^;]*; give a gamma below 1[^;]*;? ?"
+)
+"""What a search says where it finds no policy that ends."""
+
+
+def _note(row: CensusRow) -> str:
+    """What is to be said about a row: once, where several columns have no value."""
+    columns = [column.replace("_", " ") for column in _NEVER.findall(row.note)]
+    if not columns:
+        return row.note
+    said = f"with gamma 1 no policy is sure to end, so there is no value: {', '.join(columns)}"
+    return "; ".join(part for part in (said, _NEVER.sub("", row.note)) if part)
 
 
 def page(rows: list[CensusRow], seconds: float) -> str:
@@ -241,7 +256,7 @@ def page(rows: list[CensusRow], seconds: float) -> str:
     for row in inside:
         cells = [*_cells(row), *(row.memories.get(kind, "-") for kind in memories)]
         lines.append(f"| {' | '.join(cells)} |")
-    notes = [f"- {row.task}: {row.note}" for row in inside if row.note]
+    notes = [f"- {row.task}: {_note(row)}" for row in inside if row.note]
     others = [f"- {row.task}: {row.note}" for row in rows if not row.states]
     if others:
         others = ["", "## Not counted", "", *others]

@@ -20,7 +20,7 @@ def compare_command(
         ),
     ] = None,
     step: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="The step of the oracle loop.")
+        float, typer.Option(min=0.0, max=1.0, help="The step size of the oracle loop.")
     ] = 0.02,
 ) -> None:
     """Compare memories on a task: optima, oracle loop, shortcuts.
@@ -41,7 +41,9 @@ def compare_command(
         for row in compared(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
             found.append(row)  # one by one: Ctrl-C keeps those that are done
     used = dict.fromkeys(row.oracle.weights for row in found if row.oracle is not None)
-    loop = f"where it ends from uniform, step {step}, P(s|o) by {' or '.join(used) or 'visits'}"
+    loop = (
+        f"where it ends from uniform, step size {step}, P(s|o) by {' or '.join(used) or 'visits'}"
+    )
     columns = (
         Column("memory"),
         Column("states", "of the task with this memory"),

@@ -67,8 +67,8 @@ def equilibria_command(
 
     A learner can settle at a policy that is greedy on the q-values that following it leads to.
 
-    Exact wherever the task is. Steps are taken as small: where there is no fixed point, a learner
-    chatters or goes round, whatever its step.
+    Exact wherever the task is. The step size is taken as small: where there is no fixed point, a
+    learner chatters or goes round, whatever its step size.
 
     Example: workbench equilibria recall -m OA1 --epsilon 1/10
     """

@@ -13,7 +13,6 @@ ExecutorName = Annotated[
     str | None,
     typer.Option(
         "--executor",
-        "--engine",
         help="threads, local (processes) or dask (a cluster).",
         show_default="threads",
     ),
@@ -21,7 +20,7 @@ ExecutorName = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", "--threads", help="How many; the result is the same.", show_default="all cores"
+        help="How many threads or processes; the result is the same.", show_default="all cores"
     ),
 ]
 Scheduler = Annotated[

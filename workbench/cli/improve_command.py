@@ -20,10 +20,10 @@ def improve_command(
         ),
     ] = None,
     step: Annotated[
-        float, typer.Option(help="The step towards the greedy policy, in (0, 1].")
+        float, typer.Option(help="The step size towards the greedy policy, in (0, 1].")
     ] = 0.02,
     decrease: Annotated[
-        bool, typer.Option("--decrease", help="Let the steps fall as step/(1 + step n)^(2/3).")
+        bool, typer.Option("--decrease", help="Let the step size fall as step/(1 + step n)^(2/3).")
     ] = False,
     ties: Annotated[
         str, typer.Option(help="Which write greedy prefers among equals: last or first.")

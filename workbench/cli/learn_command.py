@@ -42,33 +42,50 @@ def learn_command(
             "ddqn. `workbench list learners` says what each is.",
         ),
     ] = "qlearning",
-    steps: Annotated[int, typer.Option(parser=whole, help="Steps of each seed.")] = 1_000_000,
-    seeds: Annotated[int, typer.Option(parser=whole, help="How many seeds: 0, 1, 2, ...")] = 30,
+    steps: Annotated[int, typer.Option(parser=whole, help="Time steps of each seed.")] = 1_000_000,
+    seeds: Annotated[
+        int, typer.Option(parser=whole, help="How many runs, with seeds 0, 1, 2, ...")
+    ] = 30,
     every: Annotated[
         int | None,
-        typer.Option(parser=whole, help="Steps in a block of the curve.", show_default="steps/100"),
+        typer.Option(
+            parser=whole,
+            help="Time steps in a block of the learning curve.",
+            show_default="steps/100",
+        ),
     ] = None,
-    lam: Annotated[float | None, typer.Option(help="lambda of sarsa.", show_default="0.5")] = None,
+    lam: Annotated[
+        float | None, typer.Option(help="The lambda of sarsa.", show_default="0.5")
+    ] = None,
     n: Annotated[
         int | None,
         typer.Option(
-            "-n", "--n", help="n of actor-critic, n-step-sarsa and PPO.", show_default="5, 4, 128"
+            "-n",
+            "--n",
+            help="The n of actor-critic, n-step-sarsa and PPO.",
+            show_default="5, 4, 128",
         ),
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Probability of exploring.", show_default="0.01")
+        float | None, typer.Option(help="The probability of a random action.", show_default="0.01")
     ] = None,
     temperature: Annotated[
-        float | None, typer.Option(help="Of soft-q and soft-sarsa.", show_default="1")
+        float | None,
+        typer.Option(help="The temperature of soft-q and soft-sarsa.", show_default="1"),
     ] = None,
-    step: Annotated[float | None, typer.Option(help="Step size of q.", show_default="0.1")] = None,
+    step: Annotated[
+        float | None, typer.Option(help="The step size of q.", show_default="0.1")
+    ] = None,
     policy_step: Annotated[
-        float | None, typer.Option(help="Of actor-critic's policy.", show_default="0.1")
+        float | None,
+        typer.Option(help="The step size of actor-critic's policy.", show_default="0.1"),
     ] = None,
     value_step: Annotated[
-        float | None, typer.Option(help="Of actor-critic's v.", show_default="0.001")
+        float | None, typer.Option(help="The step size of actor-critic's v.", show_default="0.001")
     ] = None,
-    initial: Annotated[float | None, typer.Option(help="q at the start.", show_default="1")] = None,
+    initial: Annotated[
+        float | None, typer.Option(help="The q-values at the start.", show_default="1")
+    ] = None,
     v: Annotated[
         float | None, typer.Option("--v", help="Actor-critic's v at the start.", show_default="0")
     ] = None,
@@ -77,21 +94,21 @@ def learn_command(
         typer.Option(help="When actor-critic updates: window or batch.", show_default="window"),
     ] = None,
     gamma: Annotated[
-        float | None, typer.Option(help="Discount.", show_default="the task's")
+        float | None, typer.Option(help="The discount.", show_default="the task's")
     ] = None,
     max_episode_steps: Annotated[
         int | None,
         typer.Option(
             parser=whole,
-            help="Cut episodes off.",
+            help="End episodes after so many time steps.",
             show_default="never; networks: the paper's limit of the task",
         ),
     ] = None,
     settings: Annotated[
         str | None,
         typer.Option(
-            help="Of networks: paper (for this task), tuned (short runs on two cores), hallway "
-            "or doors.",
+            help="The settings of networks: paper (for this task), tuned (short runs on two "
+            "cores), hallway or doors.",
             show_default="paper",
         ),
     ] = None,
@@ -99,23 +116,27 @@ def learn_command(
         str | None, typer.Option(help="Widths of a network's layers.", show_default="128,...")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Of a network.", show_default="1e-5")
+        float | None, typer.Option(help="The learning rate of a network.", show_default="1e-5")
     ] = None,
     environments: Annotated[
         int | None,
-        typer.Option(help="Copies of the task beside each other.", show_default="16, DDQN 1"),
+        typer.Option(
+            help="How many copies of the task a network learns on at once.",
+            show_default="16, DDQN 1",
+        ),
     ] = None,
     entropy: Annotated[
-        float | None, typer.Option(help="Weight of the entropy of PPO.", show_default="0")
+        float | None, typer.Option(help="The weight of the entropy in PPO.", show_default="0")
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Of an update of PPO.", show_default="4")
+        int | None, typer.Option(help="The epochs of an update of PPO.", show_default="4")
     ] = None,
     minibatches: Annotated[
-        int | None, typer.Option(help="Of an update of PPO.", show_default="8")
+        int | None, typer.Option(help="The minibatches of an update of PPO.", show_default="8")
     ] = None,
     clip: Annotated[
-        float | None, typer.Option(help="Of PPO's probability ratio.", show_default="0.2")
+        float | None,
+        typer.Option(help="The clipping of PPO's probability ratio.", show_default="0.2"),
     ] = None,
     save: Annotated[
         Path | None,
@@ -134,7 +155,8 @@ def learn_command(
     values: Annotated[
         bool | None,
         typer.Option(
-            help="Exact values of the final greedy policies.", show_default="up to 20,000 states"
+            help="Compute the exact values of the final greedy policies.",
+            show_default="up to 20,000 states",
         ),
     ] = None,
     plot: Annotated[

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 import workbench
 from workbench.core.errors import WorkbenchError
@@ -93,6 +94,21 @@ for name in (name for names in GROUPS.values() for name in names):
     app.command(name)(getattr(importlib.import_module(f"workbench.cli.{function}"), function))
 
 
+_OPTIONS = {"max_faces": "--faces", "max_seconds": "--seconds", "max_states": "--max-states"}
+_ADVICE = "give a gamma below 1, or ask for deterministic=False"
+
+
+def _with_options(said: str, arguments: list[str]) -> str:
+    """An error whose advice is for Python, with the options of the command that was given."""
+    command = get_command(app).commands.get(arguments[0] if arguments else "")  # type: ignore[attr-defined]
+    options = {option for param in getattr(command, "params", ()) for option in param.opts}
+    for word, option in _OPTIONS.items():
+        if option in options:
+            said = said.replace(word, option)
+    ways = ["ask for --stochastic"] * ("--stochastic" in options) + ["take a memory with -m"]
+    return said.replace(_ADVICE, ", or ".join(ways))
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Errors of the workbench become one line and exit status 1, Ctrl-C
     130."""
@@ -100,7 +116,8 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             app(args=arguments, prog_name="workbench")
         except WorkbenchError as error:
-            print(f"Error: {printable(str(error))}", file=sys.stderr)
+            said = printable(_with_options(str(error), arguments or sys.argv[1:]))
+            print(f"Error: {said}", file=sys.stderr)
             sys.exit(1)
         except BaseException:
             if not stopped.is_set():

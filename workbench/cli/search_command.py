@@ -35,7 +35,7 @@ def search_command(
         ),
     ] = None,
     space: Annotated[str, typer.Option(help=f"Where to look: {', '.join(SPACES)}.")] = "sequences",
-    length: Annotated[int, typer.Option(help="Steps of a sequence task, 2 or 3.")] = 2,
+    length: Annotated[int, typer.Option(help="Time steps of a sequence task, 2 or 3.")] = 2,
     actions: Annotated[int, typer.Option(help="How many actions.")] = 3,
     states: Annotated[int, typer.Option(help="The most states of other tasks.")] = 3,
     observations: Annotated[int, typer.Option(help="The most observations of other tasks.")] = 2,
@@ -63,7 +63,7 @@ def search_command(
         typer.Option(help="The discount.", show_default="1, or 9/10 if episodes need not end"),
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exhaustive, random or climb.")] = "auto",
-    seed: Annotated[int, typer.Option(help="Of random and climb.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of random and climb.")] = 0,
     tries: Annotated[
         int | None, typer.Option(parser=whole, help="The most tasks to judge.")
     ] = None,
@@ -77,7 +77,7 @@ def search_command(
     shrink: Annotated[bool, typer.Option(help="Shrink the finds to locally minimal ones.")] = True,
     executor: Annotated[
         str | None,
-        typer.Option("--executor", "--engine", help="threads, local or dask; here if not given."),
+        typer.Option(help="threads, local or dask; here if not given."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Workers of the executor.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,

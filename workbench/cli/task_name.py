@@ -48,7 +48,7 @@ def find_task(name: str) -> POMDP:
     name = whole_name(name)
     if name not in TASKS:
         raise UnknownLabel(
-            f"unknown task {name!r}{did_you_mean(name, TASKS)}; known are {', '.join(TASKS)}, or a "
-            "file ending in .POMDP, .drn or .umb"
+            f"unknown task {name!r}{did_you_mean(name, TASKS)}; `workbench list tasks` names them, "
+            "and a file ends in .POMDP, .drn or .umb"
         )
     return TASKS[name].make()

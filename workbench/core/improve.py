@@ -174,7 +174,11 @@ class Improvement(Showing, Drawn):
             Column("value", "where the loop ends (± half its range, where it goes on moving)"),
             *([] if best is None else [BEST]),
             Column("iterates", "how many policies it went through"),
-            Column("ended", "fixed: it approaches one policy; budget: cut off while it moved"),
+            Column(
+                "ended",
+                "fixed: it approaches one policy; limit cycle of n: n policies repeat for ever; "
+                "budget: cut off while it moved",
+            ),
         )
         value = WrittenNumber(reached, spread) if moving else reached
         row = (self.values[0], value, *([] if best is None else [best]), self.iterates, how)
