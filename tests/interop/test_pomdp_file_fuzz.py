@@ -5,25 +5,19 @@ from __future__ import annotations
 import json
 import tracemalloc
 
+import file_fuzz
 import pytest
-from hypothesis import example, given, settings
+from file_fuzz import damaged_text
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import pomdps
-from strategies_files import files, spoiled
+from strategies_files import files
 
 from pomdps import recall4
 from workbench import POMDP
 from workbench.interop.pomdp_file import PomdpFileError, load_pomdp, parse_pomdp, pomdp_text
 
 LIMIT = 3000
-READINGS = st.fixed_dictionaries(
-    {
-        "exact": st.sampled_from([None, True, False]),
-        "goals": st.sampled_from([(), (0,), ((0, 0),), ("s-0",)]),
-        "first": st.sampled_from(["auto", "start"]),
-        "tolerance": st.sampled_from([None, 0.5]),
-    }
-)
 
 
 def attempt(text: str, **reading) -> POMDP | PomdpFileError:
@@ -39,16 +33,14 @@ def attempt(text: str, **reading) -> POMDP | PomdpFileError:
     return found
 
 
-@settings(max_examples=150)
-@given(spoiled(files()), READINGS)
-def test_spoiled_files_raise_the_readers_error_or_are_read(text, reading):
-    assert isinstance(attempt(text, **reading), POMDP | PomdpFileError)
+@given(files(), st.randoms(use_true_random=False))
+def test_damaged_files_raise_the_readers_error_or_are_read(text, rng):
+    attempt(damaged_text(text, rng), **file_fuzz.reading(rng))
 
 
-@settings(max_examples=75)
-@given(spoiled(pomdps(most_states=2).map(pomdp_text)), READINGS)
-def test_spoiled_notes_raise_the_readers_error_or_are_read(text, reading):
-    assert isinstance(attempt(text, **reading), POMDP | PomdpFileError)
+@given(pomdps(most_states=2).map(pomdp_text), st.randoms(use_true_random=False))
+def test_damaged_notes_raise_the_readers_error_or_are_read(text, rng):
+    attempt(damaged_text(text, rng), **file_fuzz.reading(rng))
 
 
 @given(st.text(max_size=200))

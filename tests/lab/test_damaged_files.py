@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import random
 import time
 
 import pytest
+from file_fuzz import damaged_json
 from test_gallery import finds
 
 from workbench.core.errors import WorkbenchError
@@ -16,59 +16,6 @@ from workbench.lab.gallery import Damaged, _digest, check_entry, read_find
 from workbench.lab.gallery_page import gallery_page
 from workbench.results.json import Unreadable, decode, model_from_json, model_json, parse_json
 from workbench.sweeps.spec import SpecError, parse_spec
-
-NASTY = [
-    None,
-    True,
-    -1,
-    0,
-    10**30,
-    1e308,
-    "",
-    "x",
-    "1/0",
-    "1e999999999",
-    "9" * 5000,
-    [],
-    {},
-    [[]],
-    {"tuple": []},
-    {"tuple": [{"tuple": [1]}]},
-    [1, 2, 3],
-]
-
-
-def places(value, path=()):
-    """Every place of a JSON value, itself included."""
-    yield path
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, part in items:
-        yield from places(part, (*path, key))
-
-
-def spoiled(record, rng):
-    """The record with one place changed, taken out or doubled."""
-    record = copy.deepcopy(record)
-    every = [path for path in places(record) if path]
-    outside = [path for path in every if path[:2] != ("verdict", "certificates")]
-    path = rng.choice(every if rng.random() < 0.3 else outside)
-    inside = record
-    for key in path[:-1]:
-        inside = inside[key]
-    how = rng.random()
-    if how < 0.2:
-        del inside[path[-1]]
-    elif how < 0.3 and isinstance(inside, list):
-        inside.append(copy.deepcopy(inside[path[-1]]))
-    else:
-        inside[path[-1]] = copy.deepcopy(rng.choice(NASTY))
-    return record
 
 
 def damage(folder, count, seed):
@@ -79,7 +26,7 @@ def damage(folder, count, seed):
         name = find.save(folder)
         good = json.loads((folder / f"{name}.json").read_bytes())
         for _ in range(count):
-            record = spoiled(good, rng)
+            record = json.loads(damaged_json(good, rng, texts=False))
             record["sha256"] = _digest({key: x for key, x in record.items() if key != "sha256"})
             path = folder / "damaged.json"
             path.write_text(json.dumps(record))

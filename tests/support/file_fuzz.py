@@ -116,7 +116,7 @@ def damaged_text(text: str, rng: random.Random) -> str:
     return text
 
 
-def damaged_json(value: Any, rng: random.Random) -> str:
+def damaged_json(value: Any, rng: random.Random, texts: bool = True) -> str:
     """A JSON value with one part changed, taken out or doubled; sometimes its text damaged."""
     value = copy.deepcopy(value)
     inside, part = None, value
@@ -131,7 +131,7 @@ def damaged_json(value: Any, rng: random.Random) -> str:
         else:
             inside[key] = copy.deepcopy(rng.choice(VALUES))
     text = json.dumps(value)
-    return damaged_text(text, rng) if rng.random() < 0.2 else text
+    return damaged_text(text, rng) if texts and rng.random() < 0.2 else text
 
 
 def damaged_cell(data: bytes, rng: random.Random) -> bytes:
@@ -147,16 +147,19 @@ def damaged_cell(data: bytes, rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-def _pomdp(rng: random.Random) -> None:
-    readings: dict[str, list[Any]] = {
+def reading(rng: random.Random) -> dict[str, Any]:
+    """A way to read a `.POMDP` file."""
+    choices: dict[str, list[Any]] = {
         "exact": [None, True, False],
         "goals": [(), (0,), ((0, 0),)],
         "first": ["auto", "start"],
+        "tolerance": [None, 0.5],
     }
-    text = damaged_text(rng.choice(_files()), rng)
-    parse_pomdp(
-        text, max_outcomes=100_000, **{key: rng.choice(choice) for key, choice in readings.items()}
-    )
+    return {key: rng.choice(values) for key, values in choices.items()}
+
+
+def _pomdp(rng: random.Random) -> None:
+    parse_pomdp(damaged_text(rng.choice(_files()), rng), max_outcomes=100_000, **reading(rng))
 
 
 def _files() -> list[str]:

@@ -1,5 +1,4 @@
-"""Hypothesis strategies for `.POMDP` files: well-formed texts, and texts that somebody has
-spoiled."""
+"""Hypothesis strategies for `.POMDP` files: well-formed texts."""
 
 from __future__ import annotations
 
@@ -162,76 +161,3 @@ def files(draw: st.DrawFn, most: int = 3) -> str:
     for group in draw(st.permutations(groups)):
         draft.lines += group
     return draft.text()
-
-
-PIECES = [
-    ":",
-    "*",
-    "T",
-    "O",
-    "R",
-    "T:",
-    "start",
-    "include",
-    "exclude",
-    "start:",
-    "states:",
-    "actions: 2",
-    "uniform",
-    "reset",
-    "identity",
-    "0",
-    "1",
-    "-1",
-    "0.5",
-    "1e999",
-    "1e-999",
-    "nan",
-    "inf",
-    "1_0",
-    "0x1",
-    "999999999999999999999",
-    "-",
-    "+",
-    ".",
-    "\x00",
-    "\n",
-    "#",
-    "é",
-    "∅",
-    "\u2028",
-    "values: cost",
-    "discount: 2",
-    "1000000000",
-    "5e",
-    "--1",
-    "s-0",
-    "'",
-    "..",
-    "0.0.0",
-    "#@workbench ",
-    '#@workbench {"tokens": 1}\n',
-    "[[[[",
-]
-
-
-@st.composite
-def spoiled(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
-    """A text with some characters or words removed, repeated, swapped or put in."""
-    text = draw(texts)
-    for _ in range(draw(st.integers(1, 4))):
-        i, j = sorted((draw(st.integers(0, len(text))), draw(st.integers(0, len(text)))))
-        how = draw(st.sampled_from(["cut", "repeat", "insert", "replace", "move"]))
-        if how == "cut":
-            text = text[:i] + text[min(j, i + 20) :]
-        elif how == "repeat":
-            text = text[:j] + text[i : min(j, i + 200)] + text[j:]
-        elif how == "insert":
-            text = text[:i] + draw(st.sampled_from(PIECES)) + text[i:]
-        elif how == "replace":
-            words = text.split(" ")
-            words[i % len(words)] = draw(st.sampled_from(PIECES))
-            text = " ".join(words)
-        else:
-            text = text[j:] + text[i:j] + text[:i]
-    return text
