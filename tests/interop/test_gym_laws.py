@@ -161,7 +161,7 @@ def test_an_observation_that_the_model_does_not_show_is_refused():
     law = law_of(toys.Listed())
     law.see = lambda state: ("something else", state)
     walk = _Reading(law, [0], 10, lambda text: None)
-    starts = [({}, F(1))]
+    starts = [None]
     walk.begin(starts)
     walk.walk()
     played = walk.played(toys.Listed(), starts)
@@ -178,7 +178,7 @@ def test_seeds_that_start_episodes_do_not_fix_what_follows():
 def test_copies_share_the_tables_of_gymnasium_s_toys_and_no_other():
     for env, shares in ((gymnasium.make("FrozenLake-v1"), True), (toys.Listed(), False)):
         bare = env.unwrapped
-        one = Subject(bare, None, None, None)
+        one = Subject(bare, None, None)
         twin = one.copy(bare)
         assert (twin.P is bare.P) is shares
         assert ("P" not in dict(one.state(bare))) is shares

@@ -14,14 +14,14 @@ from workbench.core.errors import ModelError, WorkbenchError
 
 
 def read(env, **options):
+    A = env.unwrapped.P.A
     return from_gymnasium(
         env,
         state=lambda e: e.unwrapped.state,
         observe=lambda e, o: e.unwrapped.P.O[o],
-        actions=dict(zip(env.unwrapped.P.A, range(4), strict=True)),
         gamma=env.unwrapped.P.gamma,
         **options,
-    )
+    ).relabel(A=lambda a: A[a])
 
 
 def test_a_mask_goes_out_and_comes_back():

@@ -41,11 +41,11 @@ class Find:
         table = table_of(self.task)
         return None if table is None else _plain(table.tolist())
 
-    def shrunk(self, **how: Any) -> Find:
+    def shrunk(self) -> Find:
         """A locally minimal task on which the statement holds: see `lab.shrink.shrink`."""
         from workbench.lab.shrink import shrink
 
-        return shrink(self, **how)
+        return shrink(self)
 
     def save(self, folder: str | Path | None = None) -> str:
         """Put the find into the gallery, and return its name there."""

@@ -63,15 +63,14 @@ def size(P: POMDP) -> Size:
     return alive, len(P.A), len(P.O), len(P.p.s_next), sum(cost(Fraction(x)) for x in numbers)
 
 
-def shrink(
-    what: Find | POMDP, statement: Statement | None = None, seconds: float | None = None
-) -> Find:
+def shrink(what: Find | POMDP, statement: Statement | None = None) -> Find:
     """A locally minimal task on which the statement holds, from one on which it does.
+
+    Ctrl-C stops with what there is.
 
     Parameters
     ----------
     what : a find, or a task and its statement.
-    seconds : stop after so long with what there is; Ctrl-C does the same.
     """
     if isinstance(what, Find):
         P, statement = what.task, what.statement
@@ -85,7 +84,7 @@ def shrink(
         raise WorkbenchError(f"nothing to shrink: the statement does not hold for {P.name}")
     steps = 0
     with contextlib.suppress(KeyboardInterrupt), Waiting(f"shrinking {P.name}") as waiting:
-        while (found := _next(P, statement, waiting, seconds)) is not None:
+        while (found := _next(P, statement, waiting)) is not None:
             P, verdict = found
             steps += 1
     before = what if isinstance(what, Find) else None
@@ -98,12 +97,8 @@ def is_locally_minimal(P: POMDP, statement: Statement) -> bool:
     return all(_holds(one, statement) is None for one in simplifications(P))
 
 
-def _next(
-    P: POMDP, statement: Statement, waiting: Waiting, seconds: float | None
-) -> tuple[POMDP, Verdict] | None:
+def _next(P: POMDP, statement: Statement, waiting: Waiting) -> tuple[POMDP, Verdict] | None:
     for tried, one in enumerate(simplifications(P)):
-        if seconds is not None and waiting.seconds > seconds:
-            return None
         waiting.report(0.0, f"{len(P.S)} states, {len(P.A)} actions, {tried} simplifications tried")
         if (verdict := _holds(one, statement)) is not None:
             return one, verdict

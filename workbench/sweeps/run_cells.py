@@ -103,15 +103,9 @@ def tell_failures(failed: Iterable[Finished]) -> list[str]:
     ]
 
 
-def run_experiment(
-    experiment: Experiment,
-    find: FindTask,
-    store: Store | None = None,
-    executor: Executor | None = None,
-    report: Report | None = None,
-) -> Results:
+def run_experiment(experiment: Experiment, find: FindTask, store: Store | None = None) -> Results:
     """Run one experiment. Arguments as for `run_cells`."""
-    computed, _ = run_cells(cells_of(experiment), find, store, executor, report)
+    computed, _ = run_cells(cells_of(experiment), find, store)
     return Results.of(experiment, computed)
 
 

@@ -97,7 +97,7 @@ class Branches:
             raise CannotEnumerate(
                 f"a single reset or step makes more than {MOST_DRAWS:,} random draws (the last one "
                 f"is {what}): the runs cannot all be listed. Declare where episodes start with "
-                "starts=[...], as reset keywords or seeds"
+                "starts=[...], as seeds"
             )
 
     def fork(self, weights: Sequence[Fraction], what: str) -> int:

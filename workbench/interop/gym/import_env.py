@@ -26,14 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from workbench.agents.step_limit import with_step_limit
 from workbench.core.errors import ModelError, TooLarge, WrongType
 from workbench.core.numbers import Number, Numbers, frozen, number
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.core.space import Label, Space
 from workbench.extras import need
 from workbench.interop.gym.draws import CannotEnumerate, every_run, read_number
-from workbench.interop.gym.rollout import Disagreement, Played, compare_with_rollouts
+from workbench.interop.gym.rollout import Disagreement, Played, Seeds, compare_with_rollouts
 from workbench.interop.gym.subject import (
     Observer,
     Parts,
@@ -43,7 +42,7 @@ from workbench.interop.gym.subject import (
     without_limits,
 )
 from workbench.interop.gym.toy_text import Law, law_of
-from workbench.plain_numbers import deadline
+from workbench.plain_numbers import deadline, whole_number
 from workbench.progress import Waiting
 from workbench.text import show
 
@@ -61,10 +60,8 @@ def from_gymnasium(
     gamma: Number = Fraction(99, 100),
     state: StateReader = None,
     observe: Observer = None,
-    reward: Callable[[Any, Any], Number] | None = None,
-    actions: Mapping[Label, Any] | Sequence[Label] | None = None,
-    starts: Iterable[Any] | None = None,
-    step_limit: int | None = None,
+    actions: Sequence[Label] | None = None,
+    starts: Iterable[int] | None = None,
     max_states: int = 100_000,
     max_seconds: float | None = None,
     name: str | None = None,
@@ -76,8 +73,9 @@ def from_gymnasium(
 
     The environment itself is left as it is; copies of it are run. Draws from `env.np_random` and
     from every random generator among its attributes, however deep, are enumerated; what cannot be
-    enumerated is refused with `CannotEnumerate`. Step limits of wrappers
-    are taken off; see `step_limit`.
+    enumerated is refused with `CannotEnumerate`. Rewards
+    are read as the fractions that their floats stand for. Step limits of wrappers are taken off
+    (`with_step_limit` makes one).
 
     Parameters
     ----------
@@ -88,12 +86,8 @@ def from_gymnasium(
         what it carries.
     observe : `observe(env, obs)` gives the label of an observation; by default its contents.
         `MiniGridView` for MiniGrid.
-    reward : `reward(env, r)` gives the reward as a number; by default floats are read as the
-        fractions they stand for.
-    actions : {label: action}, or the labels of some actions to keep.
-    starts : seeds for reset, equally likely, or pairs of reset keywords and a probability; by
-        default the draws of a plain reset are enumerated.
-    step_limit : end episodes after so many steps, which makes the count part of the state.
+    actions : the labels of some actions to keep.
+    starts : seeds for reset, equally likely; by default the draws of a plain reset are enumerated.
     max_states, max_seconds : refuse to go beyond, with `TooLarge`.
     progress : show the number of states after two seconds.
     rollouts : how many steps of the environment to compare the model with; what the model calls
@@ -113,11 +107,11 @@ def from_gymnasium(
     See also: `to_gymnasium`, `MemoryWrapper`, `POMDP`.
     """
     env = _made(env)
-    subject = _subject(env, state, observe, reward)
+    subject = _subject(env, state, observe)
     offered = _chosen(actions, subject.actions())
     name = name or (env.spec.id if env.spec is not None else type(env.unwrapped).__name__)
-    given = _starts(starts)
-    is_plain = state is observe is reward is starts is None
+    given = _seeds(starts)
+    is_plain = state is observe is starts is None
     until = deadline(max_seconds)
     with Waiting(f"exploring {name}", progress) as waiting:
 
@@ -153,7 +147,7 @@ def from_gymnasium(
                 law = None  # something happens that the table does not hold: run the environment
         if law is None:
             P = found_by(_Exploration, subject, "every draw enumerated")
-    return P if step_limit is None else with_step_limit(P, step_limit, subject.pay_at(step_limit))
+    return P
 
 
 def make_env(env_id: str, **settings: Any) -> Any:
@@ -173,25 +167,19 @@ def _made(env: Any) -> Any:
     return env
 
 
-def _subject(
-    env: Any, state: StateReader, observe: Observer, reward: Callable[[Any, Any], Number] | None
-) -> Subject:
+def _subject(env: Any, state: StateReader, observe: Observer) -> Subject:
     from workbench.interop.gym.minigrid_view import MiniGridSubject, is_minigrid
     from workbench.interop.gym.popgym_deck import PopgymSubject, is_popgym
 
     bare = without_limits(env)
     kind = PopgymSubject if is_popgym(bare) else Subject
     kind = MiniGridSubject if is_minigrid(bare) else kind
-    return kind(bare, state, observe, reward)
+    return kind(bare, state, observe)
 
 
-def _chosen(
-    wanted: Mapping[Label, Any] | Sequence[Label] | None, offered: dict[Label, Any]
-) -> dict[Label, Any]:
+def _chosen(wanted: Sequence[Label] | None, offered: dict[Label, Any]) -> dict[Label, Any]:
     if wanted is None:
         return offered
-    if isinstance(wanted, Mapping):
-        return dict(wanted)
     if unknown := [a for a in wanted if a not in offered]:
         raise ModelError(
             f"unknown action {show(unknown[0])}; there are {', '.join(show(a) for a in offered)}"
@@ -199,24 +187,12 @@ def _chosen(
     return {a: offered[a] for a in wanted}
 
 
-def _starts(starts: Iterable[Any] | None) -> list[tuple[dict[str, Any], Fraction]]:
+def _seeds(starts: Iterable[int] | None) -> Seeds:
     if starts is None:
-        return [({}, Fraction(1))]
-    given = list(starts)
-    if not given:
+        return [None]
+    if not (given := [whole_number("each of starts", x, 0) for x in starts]):
         raise ModelError("starts is empty: an episode needs somewhere to start")
-    if all(isinstance(x, int | np.integer) for x in given):
-        return [({"seed": int(x)}, Fraction(1, len(given))) for x in given]
-    pairs = []
-    for one in given:
-        if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], Mapping)):
-            raise WrongType(
-                f"starts holds seeds, or pairs of reset keywords and a probability, not {one!r}"
-            )
-        pairs.append((dict(one[0]), read_number(one[1])))
-    if (total := sum(x for _, x in pairs)) != 1:
-        raise ModelError(f"the probabilities of starts sum to {total}, not to 1")
-    return pairs
+    return [*given]
 
 
 @contextmanager
@@ -367,7 +343,7 @@ class _Reading(_Walk):
 
     source: Law
 
-    def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
+    def begin(self, starts: Seeds) -> None:
         for state, x in self.source.starts().items():
             self.mu[self._at(False, state)] = x
 
@@ -390,7 +366,7 @@ class _Reading(_Walk):
                 self.rows[place, j] = row
             self.tell(f"{len(self.nodes):,} states found, {len(self.waiting):,} to go")
 
-    def played(self, env: Any, starts: list[tuple[dict[str, Any], Fraction]]) -> Played:
+    def played(self, env: Any, starts: Seeds) -> Played:
         def place(env: Any, obs: Any, over: bool) -> int | None:
             state = self.source.state_of(env, over)
             found = self.places.get((over, Parts([("state", state)]), None))
@@ -407,18 +383,18 @@ class _Exploration(_Walk):
 
     source: Subject
 
-    def begin(self, starts: list[tuple[dict[str, Any], Fraction]]) -> None:
-        for keywords, weight in starts:
-            for prob, (env, obs, info) in every_run(partial(self._reset, keywords)):
+    def begin(self, starts: Seeds) -> None:
+        for seed in starts:
+            for prob, (env, obs, info) in every_run(partial(self._reset, seed)):
                 place = self._place(env, obs, False, info)
-                self.mu[place] = self.mu.get(place, Fraction(0)) + weight * prob
+                self.mu[place] = self.mu.get(place, Fraction(0)) + prob / len(starts)
                 self.tell(f"{len(self.nodes):,} starts found")
 
-    def _reset(self, keywords: dict[str, Any], draws: Any) -> tuple[Any, Any, Any]:
+    def _reset(self, seed: int | None, draws: Any) -> tuple[Any, Any, Any]:
         env = self.source.copy(self.source.env)
         self.source.take_draws(env, draws)
         with _nothing_drawn_elsewhere() if not self.nodes else nullcontext():
-            obs, info = env.reset(**keywords)
+            obs, info = env.reset(seed=seed)
         return env, obs, info
 
     def walk(self) -> None:
@@ -472,7 +448,7 @@ class _Exploration(_Walk):
         self.told(place, info)
         return place
 
-    def played(self, env: Any, starts: list[tuple[dict[str, Any], Fraction]]) -> Played:
+    def played(self, env: Any, starts: Seeds) -> Played:
         source = self.source
 
         def place(env: Any, obs: Any, over: bool) -> int | None:

@@ -2,8 +2,8 @@
 
 A state is where the agent is and looks, what it carries, every object on the grid, and the
 attributes that a task adds to the package's base class; the step counter is left out. Success then
-pays 1: the package pays 1 - 0.9 t/T at step t of at most T, which `step_limit=T` brings back. Two
-things are done so that the draws can be listed quickly and exactly:
+pays 1: the package pays 1 - 0.9 t/T at step t of at most T, which `with_step_limit` brings back.
+Two things are done so that the draws can be listed quickly and exactly:
 
 - the package places things by drawing cells until one is free; here one is drawn among the free
   cells, which is the law of that procedure, and where tries are limited they may all miss;
@@ -225,14 +225,7 @@ class MiniGridSubject(Subject):
         )
 
     def pay(self, env: Any, r: Any) -> Number:
-        if self._reward is not None:
-            return self._reward(env, r)
         return Fraction(1) if r > 0 else read_number(r)
-
-    def pay_at(self, T: int) -> Callable[[Number, int], Number] | None:
-        if self._reward is not None:
-            return None
-        return lambda r, t: r * (1 - Fraction(9 * t, 10 * T)) if r > 0 else r
 
     def actions(self) -> dict[Label, Any]:
         bare = self.env.unwrapped

@@ -184,15 +184,9 @@ class Subject:
 
     sees_by_state = False
 
-    def __init__(
-        self,
-        env: Any,
-        state: StateReader,
-        observe: Observer,
-        reward: Callable[[Any, Any], Number] | None,
-    ):
+    def __init__(self, env: Any, state: StateReader, observe: Observer):
         self.env = env
-        self._state, self._observe, self._reward = state, observe, reward
+        self._state, self._observe = state, observe
         self.keeps_time = state is None
         self.prepare(env)
 
@@ -247,11 +241,7 @@ class Subject:
 
     def pay(self, env: Any, r: Any) -> Number:
         """The reward as a number, floats read as the fractions they stand for."""
-        return read_number(r) if self._reward is None else self._reward(env, r)
-
-    def pay_at(self, T: int) -> Callable[[Number, int], Number] | None:
-        """How a reward depends on the time step of an episode of at most T, or None."""
-        return None
+        return read_number(r)
 
     def actions(self) -> dict[Label, Any]:
         """The actions by label."""
