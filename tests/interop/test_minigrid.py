@@ -242,7 +242,7 @@ class Slow(MiniGridSubject):
 
     def __init__(self, env):
         bare = type(env.unwrapped)
-        super().__init__(env, None, MiniGridView(), None)
+        super().__init__(env, None, MiniGridView())
         self.sees_by_state = False
         place = type(env.unwrapped).place_obj
         env.unwrapped.__class__ = type(bare.__name__, (bare,), {"place_obj": place})
