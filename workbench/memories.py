@@ -6,21 +6,12 @@
 
 A family becomes a `Memory` when it meets a POMDP, since O and A belong to the POMDP:
 
->>> from workbench.core.pomdp import POMDP
->>> P = POMDP.from_functions(
-...     name="one step",
-...     A=[1, 2],
-...     p=lambda s, a: {("end", a): 1},
-...     omega=lambda s: {"o": 1},
-...     mu={"s": 1},
-...     gamma=1,
-...     terminal={"end"},
-... )
->>> memory = OA(1).on(P)
+>>> from pomdps import recall_variant
+>>> memory = OA(1).on(recall_variant())
 >>> memory.M, memory.W
-({∅, o 1, o 2} (3), {keep, push} (2))
->>> memory.Gamma((None,), "push", "o", 2, 0, "o")
-{(('o', 2),): 1}
+({∅, o 0, o 1} (3), {keep, push} (2))
+>>> memory.Gamma((None,), "push", "o", 1, 0, "o")
+{(('o', 1),): 1}
 
 Families multiply, and have names:
 

@@ -49,7 +49,7 @@ def check(P: POMDP) -> None:
             ),
         )
     check_rows(P.p.row_ptr, P.p.prob, pair)
-    if not P.p.r.is_exact:
+    if P.p.r.codes is None:
         _refuse(
             ~np.isfinite(P.p.r.floats),
             lambda k: f"{pair(_row(P.p.row_ptr, k))} holds the reward {P.p.r[k]}",
@@ -119,10 +119,10 @@ def check_rows(
     def owner(k: int) -> str:
         return entry(k) if entry else name(_row(row_ptr, k))
 
-    if not prob.is_exact:
+    if prob.codes is None:
         _refuse(~np.isfinite(prob.floats), lambda k: f"{owner(k)} holds the probability {prob[k]}")
     _refuse(
-        prob.where(lambda x: x < 0),
+        prob.negatives,
         lambda k: f"{owner(k)} holds the negative probability {prob[k]}",
     )
     sums, one = _sum_rows(row_ptr, prob)
@@ -130,10 +130,10 @@ def check_rows(
         other = {x for x in sums if x != 1 and not (is_symbolic(x) and x.cancel() == 1)}
         differ = np.array([x in other for x in sums])
     else:
-        differ = abs(sums - one) > (0 if prob.is_exact else SUM_TOLERANCE)
+        differ = abs(sums - one) > (SUM_TOLERANCE if prob.codes is None else 0)
 
     def told(row: int) -> Any:
-        if not prob.is_exact:
+        if prob.codes is None:
             return f"{sums[row]:.12g}"
         return prob.take(slice(row_ptr[row], row_ptr[row + 1])).objects.sum()
 
@@ -144,7 +144,7 @@ def check_rows(
 
 def _sum_rows(row_ptr: NDArray[np.int64], prob: Numbers) -> tuple[NDArray[Any], int]:
     """The sum of each row, and what stands for one there."""
-    if not prob.is_exact:
+    if prob.codes is None:
         return add_rows(row_ptr, prob.floats), 1
     if prob.symbols:
         return add_rows(row_ptr, prob.objects, np.zeros(len(row_ptr) - 1, dtype=object)), 1

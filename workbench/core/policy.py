@@ -5,19 +5,10 @@ A policy belongs to the observations and actions of one POMDP; in an augmented P
 a is (a, w), so a memoryless policy there decides what to do and what to remember. Probabilities are
 floats, Fractions or symbols.
 
->>> from workbench.core.pomdp import POMDP
->>> P = POMDP.from_functions(
-...     name="one step",
-...     A=["left", "right"],
-...     p=lambda s, a: {("end", a == "right"): 1},
-...     omega=lambda s: {"o": 1},
-...     mu={"s": 1},
-...     gamma=1,
-...     terminal={"end"},
-... )
->>> pi = uniform(P).toward(Policy.deterministic(P, {"o": "right"}), Fraction(1, 2))
->>> pi["o", "right"]
-Fraction(3, 4)
+>>> from pomdps import recall4
+>>> pi = uniform(recall4()).toward(Policy.deterministic(recall4(), {"o": 3}), Fraction(1, 2))
+>>> pi["o", 3]
+Fraction(5, 8)
 """
 
 from __future__ import annotations
@@ -37,15 +28,12 @@ from workbench.core.pomdp import POMDP
 from workbench.core.space import Label, Space
 from workbench.core.ties import greedy_actions, tie_order
 from workbench.tables.sheet import Drawn
-from workbench.text import counted, shown
+from workbench.text import brief, counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from workbench.tables.table import Table
-
-_NOISE = 1e-12
-"""Smaller probabilities are rounding errors, and not worth a word."""
 
 
 class Policy(Drawn):
@@ -191,28 +179,17 @@ class Policy(Drawn):
     def lines(self, rows: Iterable[int], most: int = 6) -> list[str]:
         """What it does on some observations, by their places: a line each, such as "o → left".
 
-        >>> from workbench.core.pomdp import POMDP
-        >>> P = POMDP.from_functions(
-        ...     name="one step",
-        ...     A=["left", "right"],
-        ...     p=lambda s, a: {("end", 1): 1},
-        ...     omega=lambda s: {"o": 1},
-        ...     mu={"s": 1},
-        ...     gamma=1,
-        ...     terminal={"end"},
-        ... )
-        >>> uniform(P).lines([0]), Policy.deterministic(P, {"o": "left"}).lines([0])
-        (['o → 1/2: left, 1/2: right'], ['o → left'])
+        >>> from pomdps import recall_variant
+        >>> P = recall_variant()
+        >>> uniform(P).lines([0]), Policy.deterministic(P, {"o": 1}).lines([0])
+        (['o → 1/2: 0, 1/2: 1'], ['o → 1'])
         """
-        rows = list(rows)
-        found = []
-        for i in rows[:most]:
-            taken = {a: x for a, x in self.row(self.O[i]).items() if x > _NOISE}
-            acts = [
-                ("" if len(taken) == 1 else f"{shown(x, longest=8)}: ") + self.A.text(a)
-                for a, x in taken.items()
-            ]
-            found.append(f"{self.O.text(self.O[i])} → {', '.join(acts)}")
+        rows, found = list(rows), []
+        for o in (self.O[i] for i in rows[:most]):
+            # what is smaller is a rounding error, and not worth a word
+            taken = {self.A.text(a): brief(x) for a, x in self.row(o).items() if x > 1e-12}
+            acts = [f"{x}: {a}" if len(taken) > 1 else a for a, x in taken.items()]
+            found.append(f"{self.O.text(o)} → {', '.join(acts)}")
         more = len(rows) - most
         return [*found, f"... and {counted(more, 'more row')}"] if more > 0 else found
 

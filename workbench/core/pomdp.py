@@ -48,19 +48,11 @@ class POMDP:
     observations of a state allow the same actions, and p has no outcomes for the others. `origin`
     names the task and the memory that `augment` made it of. A changed model has no origin.
 
-    >>> P = POMDP.from_functions(
-    ...     name="coin",
-    ...     A=["heads", "tails"],
-    ...     p=lambda s, a: {("end", int(s == a)): 1},
-    ...     omega=lambda s: {"a coin": 1},
-    ...     mu={"heads": 0.5, "tails": 0.5},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
-    >>> P
-    POMDP coin: 3 states (1 terminal), 1 observation, 2 actions, 4 outcomes, gamma 1
-    >>> P.p("heads", "tails")
-    {('end', Fraction(0, 1)): Fraction(1, 1)}
+    >>> from pomdps import recall4
+    >>> recall4()
+    POMDP recall4: 6 states (1 terminal), 1 observation, 4 actions, 20 outcomes, gamma 1
+    >>> recall4().p("s*", 2)
+    {('s2', Fraction(0, 1)): Fraction(1, 1)}
 
     See also: `from_arrays`, `load_pomdp`, `augment`, `evaluate`.
     """
@@ -157,10 +149,8 @@ class POMDP:
     @cached_property
     def symbols(self) -> frozenset[Any]:
         """The symbols that occur in its numbers."""
-        found: set[Any] = set()
-        for numbers in self._numbers():
-            found |= numbers.symbols
-        return frozenset(found | (self.gamma.free_symbols if is_symbolic(self.gamma) else set()))
+        free = self.gamma.free_symbols if is_symbolic(self.gamma) else set()
+        return frozenset(free).union(*(numbers.symbols for numbers in self._numbers()))
 
     @cached_property
     def decides(self) -> NDArray[np.bool_]:
@@ -238,13 +228,10 @@ class POMDP:
             Space(map(f, space)) if f else space
             for f, space in ((S, self.S), (O, self.O), (A, self.A))
         )
-        changed: dict[str, Any] = {"p": replace(self.p, S=S2, A=A2), "S": S2, "O": O2, "A": A2}
-        changed["omega"] = replace(self.omega, S=S2, O=O2)
-        changed |= {
-            "mu": Distribution(S2, self.mu.prob),
-            "terminal": StateSet(S2, self.terminal.mask),
-        }
-        return replace(self, name=name or self.name, **changed)
+        p, omega = replace(self.p, S=S2, A=A2), replace(self.omega, S=S2, O=O2)
+        mu, terminal = Distribution(S2, self.mu.prob), StateSet(S2, self.terminal.mask)
+        parts: dict[str, Any] = {"p": p, "omega": omega, "mu": mu, "terminal": terminal}
+        return replace(self, name=name or self.name, S=S2, O=O2, A=A2, **parts)
 
     def with_allowed(self, allowed: Callable[[Label], Iterable[Label]]) -> POMDP:
         """The same task where `allowed(o)` are the only actions at o."""
@@ -282,16 +269,12 @@ class POMDP:
 
     def require_exact(self) -> None:
         """Raise `NotExact`, naming a place, if some number was given as a float."""
-        floats = [
-            (what, float(numbers.floats.ravel()[0]))
-            for what, numbers in zip(("p", "a reward", "omega", "mu"), self._numbers(), strict=True)
-            if not numbers.is_exact
-        ]
-        if isinstance(self.gamma, float):
-            floats.append(("gamma", self.gamma))
-        for what, value in floats[:1]:
-            raise NotExact(
-                f"exact arithmetic needs exact numbers, but {what} of {self.name} was given as "
-                f"floats (such as {value!r}): write ints and Fractions, or use P.rationalised(), "
-                "which reads each float as the decimal it prints as"
-            )
+        names = ("p", "a reward", "omega", "mu", "gamma")
+        parts = (*self._numbers(), Numbers.of([self.gamma]))
+        for what, numbers in zip(names, parts, strict=True):
+            if not numbers.is_exact:
+                raise NotExact(
+                    f"exact arithmetic needs exact numbers, but {what} of {self.name} was given as "
+                    f"floats (such as {numbers[0]!r}): write ints and Fractions, or use "
+                    "P.rationalised(), which reads each float as the decimal it prints as"
+                )
