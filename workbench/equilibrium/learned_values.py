@@ -108,6 +108,9 @@ class _Written(type(RATIONALS)):  # type: ignore[misc]
         return super().one(Fraction(x) if isinstance(x, float) else x)
 
 
+WRITTEN = _Written()
+
+
 class Decided(Learned):
     """Tables in rationals, whose entries are compared with certainty. In an exact model a float
     epsilon or lambda is the decimal that it is printed as."""
@@ -116,7 +119,7 @@ class Decided(Learned):
         if P.is_exact:
             epsilon = as_decimal(epsilon)
             target = replace(target, lam=as_decimal(target.lam))
-        super().__init__(P, target, epsilon, RATIONALS if P.is_exact else _Written())
+        super().__init__(P, target, epsilon, RATIONALS if P.is_exact else WRITTEN)
 
     def in_floats(self, x: Any) -> float:
         return np.nan if x is None else float(self.field.back(x))

@@ -53,18 +53,10 @@ def best_history(
     criterion : "return", or "average": reward per step in the long run, exact where the beliefs are
         finitely many; else between the best memoryless policy found and full information.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[0, 1], [1, 0]])
     >>> best_history(P)
-    best history-based value of twice: 1 (policy iteration in rationals over 3 beliefs)
+    best history-based value of sequence task: 1 (policy iteration in rationals over 3 beliefs)
 
     See also: `best_memoryless`, `reachable_beliefs`, `frontier`.
     """

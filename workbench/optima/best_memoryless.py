@@ -89,18 +89,11 @@ def best_memoryless(
         for episodes that follow one another. Stochastic policies are then bounded where some state
         is one that every policy comes back to, or every episode surely ends.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[0, 1], [1, 0]])
     >>> best_memoryless(P, exact=True)
-    best deterministic memoryless policy of twice: value 0, certified optimal (branch and bound, 3
+    best deterministic memoryless policy of sequence task: value 0, certified optimal (branch and
+    bound, 3
     nodes)
     >>> best_memoryless(P, deterministic=False, seed=1).value
     0.5

@@ -244,18 +244,10 @@ def critical_points(
     max_boxes : for each face; what is not decided then is counted in `undecided`.
     max_seconds : of the search; faces that it does not come to are counted there as well.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[0, 1], [1, 0]])
     >>> critical_points(P)
-    critical points of twice: 1 maximum (all isolated points)
+    critical points of sequence task: 1 maximum (all isolated points)
 
     See also: `best_memoryless`, `gradient`, `improve`.
     """

@@ -262,17 +262,10 @@ def diagnose(
     max_seconds : of the searches: a third for listing beliefs, the rest for the best policies. The
         other figures are computed besides, which takes seconds on some hundred states.
 
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=Fraction(1, 2),
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[0, 1], [1, 0]]).with_gamma(Fraction(1, 2))
     >>> diagnose(P), diagnose(P, "window1")
-    (diagnosis of twice with none: gap 1/2, diagnosis of twice with window1: gap 0)
+    (diagnosis of sequence task with none: gap 1/2, diagnosis of sequence task with window1: gap 0)
 
     See also: `can_encode_optimal`, `equilibria`, `shortcuts`.
     """

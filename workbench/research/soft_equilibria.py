@@ -27,15 +27,16 @@ from typing import Any
 import flint
 import numpy as np
 
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.learners import Learner, OptionError, check_count
 from workbench.core.numbers import Number, number, to_float
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.rows import row_places
+from workbench.core.rows import own_rows
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
-from workbench.equilibrium.learned_values import target_of_whole_task
+from workbench.equilibrium.learned_values import WRITTEN, target_of_whole_task
 from workbench.optima.yardstick import best_cell
 from workbench.plain_numbers import deadline
 from workbench.research.enclosures import PRECISION, Box, ball, isolate
@@ -364,93 +365,62 @@ class SoftSystem:
     @cached_property
     def exact(self) -> dict[str, Any]:
         """The task in balls, R and K of all actions but the first as their lead over it."""
-        found = exact_arrays(self.task)
-        for rows in (found["R"], found["K"]):
-            for s in range(self.n):
-                first = rows[s][0]
-                for a in range(1, self.shape[1]):
-                    if isinstance(first, list):
-                        rows[s][a] = [x - y for x, y in zip(rows[s][a], first, strict=True)]
-                    else:
-                        rows[s][a] = rows[s][a] - first
+        found = _in_balls(self.task)
+        for table in (found["R"], found["K"]):
+            table[:, 1:] = table[:, 1:] - table[:, :1]
         return found
 
     def value(self, x: Box) -> list[Any]:
-        return self._parts(x)["f"]
+        parts = self._parts(x)
+        weight = self.exact["W"] * parts["d"][:, None]
+        return list(_sum("so,soa->oa", weight, parts["off"]).reshape(-1))
 
     def _parts(self, x: Box) -> dict[str, Any]:
+        """What f and its slopes are made of: `lead[o, a]`, `b[o, a]`, `d[s]`, the inverse of
+        I - P^T, and `off[s, o, a]`, how far a row would have to move if s were all behind it."""
         E, (nO, nA), n = self.exact, self.shape, self.n
-        base = [x[o * nA] for o in range(nO)]
-        lead = [[flint.arb(0), *x[o * nA + 1 : (o + 1) * nA]] for o in range(nO)]
+        lead = np.array(x, dtype=object).reshape(nO, nA)
+        base = lead[:, 0].copy()
+        lead[:, 0] = flint.arb(0)
         tau = flint.arb(flint.fmpq(self.temperature.numerator, self.temperature.denominator))
-        b = [_soft_row(row, tau) for row in lead]
-        step = [[flint.arb(0)] * n for _ in range(n)]
-        for s, o, a, t, w in E["moves"]:
-            step[s][t] += w * b[o][a]
-        back = flint.arb_mat(n, n, [int(i == j) - step[j][i] for i in range(n) for j in range(n)])
+        b = np.array([_soft_row(list(row), tau) for row in lead], dtype=object)
+        step = _sum("sa,sat->st", _sum("so,oa->sa", E["W"], b), E["T"])
+        back = flint.arb_mat(n, n, list((np.eye(n, dtype=int) - step.T).reshape(-1)))
+        inverse = np.array(back.inv().entries(), dtype=object).reshape(n, n)
         if self.task.target.greedy:
-            v = [base[o] + _largest(row) for o, row in enumerate(lead)]
+            v = base + [_largest(list(row)) for row in lead]
         else:
-            v = [base[o] + _dot(b[o], lead[o]) for o in range(nO)]
-        R, K = E["R"], E["K"]
+            v = base + (b * lead).sum(axis=1)
         # what q(o, 0), or the lead of a, would be in s alone
-        y = [[R[s][a] + E["gamma"] * _dot(K[s][a], v) for a in range(nA)] for s in range(n)]
-        inverse = back.inv()
-        moved = inverse * flint.arb_mat(n, 1, E["mu"])
-        d = [moved[i, 0] for i in range(n)]
-        off = [
-            [y[s][a] - (base[o] if a == 0 else lead[o][a]) for a in range(nA)]
-            for o in range(nO)
-            for s, _ in E["behind"][o]
-        ]
-        f, k = [], 0
-        for o in range(nO):
-            here = E["behind"][o]
-            for a in range(nA):
-                f.append(
-                    sum((d[s] * w * off[k + i][a] for i, (s, w) in enumerate(here)), flint.arb(0))
-                )
-            k += len(here)
-        return {"lead": lead, "b": b, "tau": tau, "inverse": inverse, "d": d, "off": off, "f": f}
+        y = E["R"] + E["gamma"] * _sum("sao,o->sa", E["K"], v)
+        table = lead.copy()
+        table[:, 0] = base
+        off = y[:, None, :] - table[None]
+        return {"lead": lead, "b": b, "tau": tau, "inverse": inverse, "d": inverse @ E["mu"],
+                "off": off}  # fmt: skip
 
     def slopes(self, x: Box) -> Any:
-        E, (nO, nA), n = self.exact, self.shape, self.n
+        E, (nO, nA) = self.exact, self.shape
         parts = self._parts(x)
-        lead, b, tau, d, off = (parts[k] for k in ("lead", "b", "tau", "d", "off"))
-        turned = [flint.arb(0)] * (n * nO * nA)  # what more of b(o, a) adds to the visits, at once
-        for s, o, a, t, w in E["moves"]:
-            turned[t * nO * nA + o * nA + a] += d[s] * w
-        visits = parts["inverse"] * flint.arb_mat(n, nO * nA, turned)
-        J = [[flint.arb(0)] * (nO * nA) for _ in range(nO * nA)]
-        for p in range(nO):
-            for c in range(nA):
-                more, dv = self._changes(p, c, lead[p], b[p], tau, visits)
-                k = 0
-                for o in range(nO):
-                    here = E["behind"][o]
-                    for a in range(nA):
-                        total = flint.arb(0)
-                        for i, (s, w) in enumerate(here):
-                            inner = E["gamma"] * E["K"][s][a][p] * dv - int((o, a) == (p, c))
-                            total += w * (more[s] * off[k + i][a] + d[s] * inner)
-                        J[o * nA + a][p * nA + c] = total
-                    k += len(here)
-        return flint.arb_mat(nO * nA, nO * nA, [z for row in J for z in row])
-
-    def _changes(
-        self, p: int, c: int, lead: list[Any], b: list[Any], tau: Any, visits: Any
-    ) -> tuple[list[Any], Any]:
-        """The slopes of the visits d and of v(p) in the coordinate (p, c)."""
-        nA, n = self.shape[1], self.n
-        if c == 0:  # the behaviour depends on the leads alone
-            return [flint.arb(0)] * n, flint.arb(1)
-        by = [b[a] * (int(a == c) - b[c]) / tau for a in range(nA)]
-        more = [
-            sum((visits[s, p * nA + a] * by[a] for a in range(nA)), flint.arb(0)) for s in range(n)
-        ]
-        if self.task.target.greedy:
-            return more, _may_be_largest(lead, c)
-        return more, b[c] + _dot(lead, by)
+        b, d, lead = parts["b"], parts["d"], parts["lead"]
+        # what more of b(p, a) adds to the visits; then what more of the coordinate (p, c) does, of
+        # which c = 0 moves no behaviour
+        turned = _sum("sp,sat->tpa", E["W"] * d[:, None], E["T"])
+        turned = (parts["inverse"] @ turned.reshape(self.n, -1)).reshape(turned.shape)
+        by = b[:, :, None] * (np.eye(nA, dtype=int) - b[:, None, :]) / parts["tau"]
+        by[:, :, 0] = flint.arb(0)
+        more = _sum("spa,pac->spc", turned, by)
+        dv = np.full((nO, nA), flint.arb(1), dtype=object)
+        for p, c in np.ndindex(nO, nA - 1):
+            if self.task.target.greedy:
+                dv[p, c + 1] = _may_be_largest(list(lead[p]), c + 1)
+            else:
+                dv[p, c + 1] = b[p, c + 1] + (lead[p] * by[p, :, c + 1]).sum()
+        weight = E["W"] * d[:, None]
+        J = _sum("soa,spc->oapc", E["W"][:, :, None] * parts["off"], more)
+        J = J + E["gamma"] * _sum("so,sap->oap", weight, E["K"])[..., None] * dv
+        J = J.reshape(nO * nA, nO * nA) - np.diag(np.repeat(weight.sum(axis=0), nA))
+        return flint.arb_mat(nO * nA, nO * nA, list(J.reshape(-1)))
 
     def known(self, result: Any) -> Iterator[tuple[Box, Box]]:
         """Each zero with the largest box in which it is alone."""
@@ -463,65 +433,28 @@ class SoftSystem:
             yield zero, max(holders, key=lambda box: min(float(v.rad()) for v in box))
 
 
-def exact_arrays(task: DenseTask) -> dict[str, Any]:
+def _in_balls(task: DenseTask) -> dict[str, Any]:
     """The arrays of a dense task in balls, from the exact numbers of its POMDP."""
-    before = flint.ctx.prec
-    flint.ctx.prec = PRECISION
-    try:
-        P = task.P
-        alive = np.flatnonzero(~P.terminal.mask)
-        place = {int(s): i for i, s in enumerate(alive)}
-        row_of = {int(o): i for i, o in enumerate(task.rows)}
-        nA, n = task.nA, len(alive)
-        zero = flint.arb(0)
-        R = [[zero] * nA for _ in range(n)]
-        K = [[[zero] * len(task.rows) for _ in range(nA)] for _ in range(n)]
-        T: list[list[dict[int, Any]]] = [[{} for _ in range(nA)] for _ in range(n)]
-        seen: list[list[tuple[int, Any]]] = []
-        for s in alive.tolist():
-            span = row_places(P.omega.row_ptr, s)
-            seen.append(
-                [
-                    (row_of[int(P.omega.o[e])], as_ball(P.omega.prob[e]))
-                    for e in span
-                    if int(P.omega.o[e]) in row_of
-                ]
-            )
-        for s in alive.tolist():
-            for a in range(nA):
-                i = place[s]
-                for k in row_places(P.p.row_ptr, s * nA + a):
-                    prob, t = as_ball(P.p.prob[k]), int(P.p.s_next[k])
-                    R[i][a] += prob * as_ball(P.p.r[k])
-                    if t in place:
-                        T[i][a][place[t]] = T[i][a].get(place[t], zero) + prob
-                        for o, w in seen[place[t]]:
-                            K[i][a][o] += prob * w
-        behind: list[list[tuple[int, Any]]] = [[] for _ in task.rows]
-        moves = []
-        for i in range(n):
-            for o, w in seen[i]:
-                behind[o].append((i, w))
-                moves += [(i, o, a, t, w * p) for a in range(nA) for t, p in T[i][a].items()]
-        mu = [as_ball(P.mu.prob[int(s)]) for s in alive]
-        return {
-            "R": R,
-            "K": K,
-            "moves": moves,
-            "behind": behind,
-            "mu": mu,
-            "gamma": as_ball(P.gamma),
+    P = task.P
+    D = dynamics(P, WRITTEN)
+    alive = np.flatnonzero(~P.terminal.mask)
+    nS, nA, zero = len(P.S), task.nA, flint.fmpq(0)
+    T = np.full((nS * nA, nS), zero, dtype=object)
+    np.add.at(T, (own_rows(P.p.row_ptr), P.p.s_next), D.prob)
+    W = np.full((nS, len(P.O)), zero, dtype=object)
+    W[D.entry_s, D.entry_o] = D.omega
+    T, W = T.reshape(nS, nA, nS)[alive][:, :, alive], W[alive][:, task.rows]
+    found = {"T": T, "W": W, "R": D.R[alive], "K": _sum("sat,to->sao", T, W), "mu": D.mu[alive]}
+    with flint.ctx.workprec(PRECISION):
+        balls: dict[str, Any] = {
+            key: np.vectorize(flint.arb, otypes=[object])(x) for key, x in found.items()
         }
-    finally:
-        flint.ctx.prec = before
+        return {**balls, "gamma": flint.arb(D.gamma)}
 
 
-def as_ball(x: Any) -> Any:
-    """A number as a ball: a float at its own value, a fraction at its own."""
-    if isinstance(x, float | np.floating):
-        return flint.arb(float(x))
-    exact = Fraction(x)
-    return flint.arb(flint.fmpq(exact.numerator, exact.denominator))
+def _sum(subscripts: str, *tables: Any) -> Any:
+    """Einstein's sum, of numbers that are objects."""
+    return np.einsum(subscripts, *tables, optimize=True)
 
 
 def _equilibrium(system: SoftSystem, zero: Box, alone: Box) -> SoftEquilibrium:
@@ -577,10 +510,6 @@ def _soft_row(row: list[Any], tau: Any) -> list[Any]:
         1 / sum((((z - x) / tau).exp() for j, z in enumerate(row) if j != i), flint.arb(1))
         for i, x in enumerate(row)
     ]
-
-
-def _dot(x: list[Any], y: list[Any]) -> Any:
-    return sum((a * b for a, b in zip(x, y, strict=True)), flint.arb(0))
 
 
 def _largest(row: list[Any]) -> Any:

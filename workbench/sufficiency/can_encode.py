@@ -178,18 +178,11 @@ def can_encode_optimal(
     budget : the most decisions of the search.
     max_seconds : of all searches; what they leave open then is undecided.
 
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[0, 1], [1, 0]])
     >>> can_encode_optimal(P, "none")
-    none cannot encode an optimal policy for twice: no memoryless policy keeps to the optimal
-    actions (1 decision, 2 conflicts), which the best value 1 needs
+    none cannot encode an optimal policy for sequence task: no memoryless policy keeps to the
+    optimal actions (1 decision, 2 conflicts), which the best value 1 needs
     >>> can_encode_optimal(P, "O1").choice
     {((None,), 'o'): (0, 'push'), (('o',), 'o'): (1, 'push')}
 

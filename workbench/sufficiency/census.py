@@ -141,15 +141,8 @@ def count_task(P: POMDP, source: str = "", seconds: float = 10.0, up_to: int = 0
     seconds : of each search, and four times as much for all memories.
     up_to : the largest k of each family of memories to try; 0 for none.
 
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[0, 1], [1, 0]])
     >>> row = count_task(P, seconds=1)
     >>> (
     ...     row.value["history"],

@@ -173,17 +173,10 @@ def frontier(
     max_seconds : of all searches together; each may take its share of what is left. Memories
         that it does not come to are in `left_out`.
 
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[0, 1], [1, 0]])
     >>> frontier(P, 2)
-    frontier of twice by nodes: 1: 0, 2: 1; histories 1
+    frontier of sequence task by nodes: 1: 0, 2: 1; histories 1
 
     See also: `can_encode_optimal`, `best_memoryless`, `Controller`.
     """

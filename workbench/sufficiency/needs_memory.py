@@ -256,17 +256,10 @@ def needs_memory(
 
     Ctrl-C ends the search with what was found.
 
-    >>> P = POMDP.from_functions(
-    ...     name="twice",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + (a,) if not s else "end", 0 if not s else int(s != (a,))): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={(): 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[0, 1], [1, 0]])
     >>> needs_memory(P)
-    twice needs memory: yes; best history-based value 1; smallest k: K 1, B 1, O 1, OA 1
+    sequence task needs memory: yes; best history-based value 1; smallest k: K 1, B 1, O 1, OA 1
 
     See also: `can_encode_optimal`, `is_sufficiently_expressive`, `best_memoryless`.
     """
