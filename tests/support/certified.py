@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import sympy
@@ -59,16 +60,35 @@ from workbench.certificates.values import (
     td_certificate,
     value_certificate,
 )
-from workbench.core.numbers import number
+from workbench.core.numbers import Number, is_symbolic, number
+from workbench.core.space import Distribution
 from workbench.core.ties import tie_order
 from workbench.improvement.batch import sequence_task
 from workbench.lab.small_models import DeterministicPOMDPs
-from workbench.research.subdivision import _put, _substituted
 from workbench.results.json import decode, encode, model_from_json, model_json, policy_from_json
 from workbench.sufficiency.update import verify_f
 
 HALF = Fraction(1, 2)
 Certificate = dict[str, Any]
+
+
+def _put(x: Number, point: dict[Any, Fraction]) -> Number:
+    """A number with rationals for its symbols."""
+    if not is_symbolic(x):
+        return x
+    return number(x.subs({s: sympy.Rational(v.numerator, v.denominator) for s, v in point.items()}))
+
+
+def _substituted(P: POMDP, point: dict[Any, Fraction]) -> POMDP:
+    """P with rationals for its symbols."""
+    put = partial(_put, point=point)
+    return replace(
+        P,
+        p=replace(P.p, r=P.p.r.map(put), prob=P.p.prob.map(put)),
+        omega=replace(P.omega, prob=P.omega.prob.map(put)),
+        mu=Distribution(P.S, P.mu.prob.map(put)),
+        gamma=put(P.gamma),
+    )
 
 
 def returning() -> POMDP:
