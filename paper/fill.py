@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from pomdps import TASKS, recall4
 from proofs.ledger import load
+from proofs.report import of_the_paper
 from workbench import POMDP, augment, improve
 from workbench.checker.recheck import CHECKS
 from workbench.improvement.batch import sequence_task
@@ -46,16 +46,15 @@ def table_row(first: str) -> list[str]:
 def numbers() -> dict[str, str]:
     """Every number of the paper, by name."""
     claims = load()
-    about = {key: one for key, one in claims.items() if key[:2] not in ("T.", "P.")}
-    counts = Counter(one.documented for one in about.values())
+    counts = of_the_paper({key: one.documented for key, one in claims.items()})
     formal = json.loads((ROOT / "proofs" / "coq" / "formal.json").read_text(encoding="utf-8"))
     hurts, larger = sequence_task([[5, 4], [0, 6]]), sequence_task([[3, 2], [0, 4]])
     found: dict[str, Any] = {
-        "statements": len(about),
+        "statements": counts.total(),
         "misprints": counts["misprint"],
         "refuted": counts["refuted"],
         "open": counts["open"],
-        "hold": len(about) - counts["misprint"] - counts["refuted"] - counts["open"],
+        "hold": counts.total() - counts["misprint"] - counts["refuted"] - counts["open"],
         "own": sum(key.startswith("T.") for key in claims),
         "others": sum(key.startswith("P.") for key in claims),
         "formal": len(formal),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -38,15 +38,31 @@ AGAINST = ("misprint", "refuted")
 """Verdicts on sentences that do not hold as printed."""
 
 
-def opening(claims: Iterable[Claim]) -> str:
+BESIDE = {"S51.fig-shared"}
+"""Rows that set two statements of the paper beside one another."""
+
+
+def of_the_paper(verdicts: Mapping[str, str]) -> Counter[str]:
+    """How many statements of the paper have each verdict.
+
+    What stands in the place of one, which has a star, is no statement of the paper.
+    """
+    return Counter(
+        verdict
+        for id, verdict in verdicts.items()
+        if id[:2] not in ("T.", "P.") and id[-1] != "*" and id not in BESIDE
+    )
+
+
+def opening(claims: Mapping[str, Claim]) -> str:
     """What people want to know first: how many statements of the paper hold."""
-    counts = Counter(one.documented for one in claims)
+    counts = of_the_paper({id: one.documented for id, one in claims.items()})
     wrong, printed = counts["refuted"], counts["misprint"]
-    hold = sum(counts.values()) - wrong - printed - counts["open"]
+    hold = counts.total() - wrong - printed - counts["open"]
     parts = [f"{hold} hold", f"{printed} are misprints", f"{wrong} do not hold as printed"]
     if counts["open"]:
         parts.append(f"{counts['open']} are open")
-    return f"The paper: {sum(counts.values())} statements; {', '.join(parts)}."
+    return f"The paper: {counts.total()} statements; {', '.join(parts)}."
 
 
 def against(entry: LedgerEntry, console: Console) -> None:

@@ -122,8 +122,7 @@ def verify_command(
             raise WorkbenchError(f"no claim contains {grep!r}")
     began = time.monotonic()
     if len(chosen) > 20 and not own and not papers:
-        about = [one for name, one in claims.items() if name[:2] not in ("T.", "P.")]
-        console.print(opening(about) + "\n", style="bold")
+        console.print(opening(claims) + "\n", style="bold")
     show = None if verbose else Shown(console)
     found = judge_claims(_wrong_first(chosen, claims), jobs, console, show)
     missing = [one for one in found if isinstance(one, str)]
