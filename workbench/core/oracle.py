@@ -36,6 +36,11 @@ from workbench.core.rows import own_rows, without_signs
 from workbench.core.warm_kernels import LEAST_VISITS, WarmTables, look_warmly
 from workbench.core.weights import known, weights_named
 
+_MOST_WARM = 7
+"""Policies in a row that are begun from the last one. Bounds of a warm start are rough where an
+observation is seen rarely (with 15 the loop on t_maze(15) x O1 misses its limit), and an answer
+without one takes two LUs: a third of the time on gravity x O1."""
+
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
@@ -86,8 +91,6 @@ class Oracle:
             error, weight = np.where(few, 0.0, error), np.where(few, 0.0, weight)
         return Look(found.value, q, error, weight, lacking)
 
-    look_again = look
-
     def _look_at_average(self, chain: Any) -> Look:
         """q(o,a) from differential values and long-run shares of time. A small step towards greedy
         on these raises the average, where that does not depend on where the process starts."""
@@ -127,7 +130,7 @@ class WarmOracle(Oracle):
             # roundings on the way to one entry of P, r, q(s, a) or d
             8 + nA + sum(int(x.max(initial=0)) for x in degrees),
         )  # fmt: skip
-        self.is_rough = False  # whether the bounds of the last answer are those of a warm start
+        self._warm = 0
         self._support: Mask | None = None
         self._is_plain, self._visited = False, np.empty(0, dtype=bool)
         self._kept = np.zeros((4, nS))
@@ -138,21 +141,17 @@ class WarmOracle(Oracle):
             self._support = support
             self._is_plain, self._visited = self._graph(pi)
             self._kept[1] = 0.0
-        if self._is_plain and (self._kept[1] > 0).all():
+        if self._is_plain and self._warm < _MOST_WARM and (self._kept[1] > 0).all():
+            self._warm += 1
             q, error, weight = (np.empty(n) for n in (pi.shape, len(pi), len(pi)))
             value = look_warmly(
                 self._tables, pi, roundings, self._visited, self._kept, q, error, weight
             )
             if not np.isnan(value):
-                self.is_rough = True
                 if self.P.allowed is not None:
                     q[~self.P.allowed] = np.nan
                 return Look(value, q, error, weight, np.zeros(len(pi), dtype=bool))
-        return self.look_again(pi, roundings)
-
-    def look_again(self, pi: Array, roundings: int = 1) -> Look:
-        """Evaluate as `Oracle` does, for better bounds."""
-        self.is_rough = False
+        self._warm = 0
         found = super().look(pi, roundings)
         if self._is_plain:  # where the next one begins
             self._kept[:2] = self.solved

@@ -40,9 +40,6 @@ from workbench.core.ties import tie_order
 UNANSWERED = (NeverEnds, NotSolved, NotWeighted, Multichain)
 """What an oracle says about policies that have no q-values."""
 
-_MOST_WAITED = 15
-"""Iterates with open rows, at most, between two looks with better bounds."""
-
 _SIMPLE_WEIGHTS = ("visits", "discounted", "stationary")
 """Weights that the kernels know."""
 
@@ -86,7 +83,6 @@ class GreedyLoop:
         self.greedy = np.full(len(P.O), -1, dtype=np.int64)
         self.since = np.zeros(len(P.O), dtype=np.int64)
         self.chooser = Chooser(P, self.order, exact)
-        self._wait, self._waited = 0, 0
         is_simple = weights in _SIMPLE_WEIGHTS and not average
         self.polynomial = unroll(P, self.order, weights) if self.is_finite and is_simple else None
         # the kernel knows no actions that are not there
@@ -154,26 +150,13 @@ class GreedyLoop:
         return np.array(values, dtype=kind), np.array(marks, dtype=np.uint64)
 
     def _choose(self) -> tuple[Look, Actions]:
-        """What is greedy at pi. Bounds of a warm start are rough, and better ones take an LU: where
-        rows are open these are asked for, rarer after each time in vain."""
+        """What is greedy at pi."""
         found = self.look(self.pi, 3 * self.n + 1)
         tau, is_open = self.chooser.choose(found, self.greedy, self.kept > 0)
-        if is_open.any() and self._is_rough:
-            self._waited += 1
-            if self._waited > self._wait:
-                rough, self._waited = tau, 0
-                found = self.look(self.pi, 3 * self.n + 1, again=True)
-                tau, is_open = self.chooser.choose(found, self.greedy, self.kept > 0)
-                in_vain = bool((tau == rough).all())
-                self._wait = min(2 * self._wait + 1, _MOST_WAITED) if in_vain else 0
         if found.lacking.any():
             self._refuse(found.lacking)
         self.chooser.tell(self.n, found, tau, is_open)
         return found, tau
-
-    @property
-    def _is_rough(self) -> bool:
-        return isinstance(self.oracle, WarmOracle) and self.oracle.is_rough
 
     def _advance_compiled(
         self, task: Unrolled, count: int, look: float, first: float
@@ -192,7 +175,7 @@ class GreedyLoop:
         self.n, self.kept, self.mark = int(loops.n[0]), float(loops.kept[0]), int(loops.mark[0])
         return values[0, : self.n - begin], marks[0, : self.n - begin]
 
-    def look(self, pi: Array, roundings: int = 1, again: bool = False) -> Look:
+    def look(self, pi: Array, roundings: int = 1) -> Look:
         """Evaluate a policy, columns in the order of ties, whose numbers were rounded so often."""
         if self.task is not None:
             work = self._room
@@ -203,8 +186,7 @@ class GreedyLoop:
             q, nowhere = work.q / weight[:, None], np.zeros(len(seen), dtype=bool)
             return Look(value, q, error, np.where(seen, weight, 0.0), nowhere)
         assert self.oracle is not None
-        ask = self.oracle.look_again if again else self.oracle.look
-        found = ask(self._by_action(pi), roundings)
+        found = self.oracle.look(self._by_action(pi), roundings)
         return found._replace(q=found.q[:, self.order])
 
     @property
@@ -259,12 +241,8 @@ class GreedyLoop:
 
     def glance(self, goal: Actions, x: Fraction) -> Glance:
         """What x pi + (1-x) goal is like. Where floats cannot tell, `goal` stays greedy."""
-        pi, roundings = mixed(self.pi, goal, self.field.one(x)), 3 * self.n + 5
-        found = self.look(pi, roundings)
+        found = self.look(mixed(self.pi, goal, self.field.one(x)), 3 * self.n + 5)
         tau, is_open = self.chooser.choose(found, goal, self.kept > 0)
-        if is_open.any() and self._is_rough:
-            found = self.look(pi, roundings, again=True)
-            tau, is_open = self.chooser.choose(found, goal, self.kept > 0)
         self.chooser.refuse_unknown(found, is_open)
         return Glance(found, tau, is_open)
 
