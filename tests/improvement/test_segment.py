@@ -62,9 +62,9 @@ def test_a_loop_that_turns_between_two_places_of_the_grid_is_not_fixed(exact):
     P = window()
     loop = start_loop(P, uniform(P), Fraction(1, 50), exact=exact)
     loop.advance(228)
-    goal, everywhere = loop.greedy.copy(), np.ones(len(P.O), dtype=bool)
+    goal = loop.state.greedy[0].copy()
     assert all((loop.glance(goal, x).tau == goal)[goal >= 0].all() for x in GRID[1:])
-    assert loop.leaving(goal, everywhere).any()
+    assert loop.leaving(goal[None]).any()
     # numbers grow with every iterate where they are exact
     run = improve(P, uniform(P), Fraction(1, 50), exact=exact, budget=300 if exact else 20_000)
     assert (run.ended, run.period) == (("budget", None) if exact else ("limit cycle", 104))
@@ -144,9 +144,9 @@ def test_where_floats_see_greedy_stay_fractions_see_no_place_where_it_leaves(dat
     exact, floats = loops
     for loop in loops:
         loop.advance(4)
-    goal, everywhere = exact.greedy.copy(), np.ones(len(P.O), dtype=bool)
-    assert goal.tolist() == floats.greedy.tolist()
-    stays = ~exact.leaving(goal, everywhere) & ~floats.leaving(goal, everywhere) & (goal >= 0)
+    (goal,) = exact.state.greedy.copy()
+    assert goal.tolist() == floats.state.greedy[0].tolist()
+    stays = ~exact.leaving(goal[None])[0] & ~floats.leaving(goal[None])[0] & (goal >= 0)
     for x in (Fraction(1), Fraction(2, 3), Fraction(1, 9), Fraction(1, 10**6)):
         tau = exact.glance(goal, x).tau
         assert (tau == goal)[stays & (tau >= 0)].all()
@@ -171,9 +171,9 @@ def test_a_turn_that_lies_ahead_is_seen():
     P = rare(Fraction(1, 1_000_000))
     loop = start_loop(P, uniform(P), Fraction(1, 10))
     loop.advance(60)
-    leaving = loop.leaving(loop.greedy, np.ones(len(P.O), dtype=bool))
+    (leaving,) = loop.leaving(loop.state.greedy)
     assert np.flatnonzero(leaving) == [P.O.index("c")]
     never = rare(Fraction(0))
     loop = start_loop(never, uniform(never), Fraction(1, 10))
     loop.advance(60)
-    assert not loop.leaving(loop.greedy, np.ones(len(P.O), dtype=bool)).any()
+    assert not loop.leaving(loop.state.greedy).any()

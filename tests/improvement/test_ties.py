@@ -16,14 +16,13 @@ from strategies import policies, pomdps
 import pomdps as tasks
 from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
 from workbench.certificates.loop import certify
+from workbench.core.compiled_loops import exact_step
 from workbench.core.errors import NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import RATIONALS
-from workbench.core.greedy_choice import EQUAL, ROUNDING, same_actions
 from workbench.core.improve import improve, iterates, weights_for
 from workbench.core.numbers import Numbers
 from workbench.core.oracle import Oracle, WarmOracle
-from workbench.core.oracle_loop import exact_step
-from workbench.core.ties import greedy_actions, sign_of_difference
+from workbench.core.ties import EQUAL, ROUNDING, greedy_actions, same_actions, sign_of_difference
 from workbench.improvement.batch import sequence_task, stuck
 
 HALF = Fraction(1, 2)

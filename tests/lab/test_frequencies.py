@@ -67,7 +67,7 @@ def test_small_tables_are_those_of_a_brute_force_count(most, actions, length):
 @pytest.mark.parametrize("memory", ["B1", "OA1", "K1"])
 def test_shift_and_scale_do_not_matter(memory):
     tables = small_tables(2, 2, 3)[::60]
-    plain, moved = (stuck(t, memory, settle=False) for t in (tables, 4 * tables - 8))
+    plain, moved = (stuck(t, memory) for t in (tables, 4 * tables - 8))
     assert np.array_equal(plain.stuck, moved.stuck)
 
 
@@ -139,7 +139,7 @@ def test_the_interval_holds_however_many_of_the_unsure_ones_are_hits():
 
 def test_loops_that_floats_cannot_tell_are_counted_apart(monkeypatch):
     tables = random_tables("normal", 2, 3, 60, seed=1)
-    more, found = (stuck(tables, memory, settle=False) for memory in ("OA2", "OA1"))
+    more, found = (stuck(tables, memory) for memory in ("OA2", "OA1"))
     better = worse_with_more(more, found)
     assert found.unsure.any()
     doubtful = replace(
@@ -153,5 +153,5 @@ def test_loops_that_floats_cannot_tell_are_counted_apart(monkeypatch):
 
 def test_stuck_with_all_keeps_the_places_of_the_tables():
     tables = random_tables("integers", 3, 2, 300, 4)
-    both = np.logical_and(*(stuck(tables, m, settle=False).stuck for m in ("B1", "K1")))
+    both = np.logical_and(*(stuck(tables, m).stuck for m in ("B1", "K1")))
     assert stuck_with_all(tables, ["B1", "K1"]).tolist() == np.flatnonzero(both).tolist()

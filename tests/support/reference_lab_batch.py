@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from workbench import POMDP, augment, improve, uniform
-from workbench.core.greedy_choice import ROUNDING
+from workbench.core.ties import ROUNDING
 from workbench.improvement.batch import sequence_task
 
 

@@ -88,7 +88,7 @@ def certify_cycle(
         last = start + _ATTEMPTS * period
         while len(greedy) < last:
             policies.append(loop.table)
-            loop.advance(1)
+            loop.advance(1, looks=False)
             greedy.append(loop.actions)
             waiting.report(len(greedy) / last, f"{len(greedy)} iterates")
         for begin in range(start, last - period + 1, period):
@@ -121,11 +121,10 @@ def _begins(E: POMDP, step: Fraction, ties: str) -> tuple[int, int] | None:
     """The iterate from which greedy repeats itself, in floats, and the period."""
     loop = start_loop(E, uniform(E), step, ties)
     with Waiting(f"oracle loop on {E.name}") as waiting:
-        run = LoopRun(loop, True, LOOKED_AT, 1, waiting)
-        period = run.collect().get("period")
+        period = LoopRun(loop, step, LOOKED_AT, 1, waiting).collect().get("period")
     if period is None or not 1 < period <= LONGEST:
         return None
-    marks = np.concatenate(run.marks)
+    (marks,) = loop.marks
     start = len(marks) - period
     while start > 0 and marks[start - 1] == marks[start - 1 + period]:
         start -= 1

@@ -344,7 +344,8 @@ def _checked_below(
     loop = start_loop(E, uniform(E), step, ties, exact=True)
     highest = None
     for n in range(iterates):
-        (value,), _ = loop.advance(1)
+        loop.advance(1, looks=False)
+        value = loop.values[0, -1]
         highest = value if highest is None or value > highest else highest
         waiting.report(n / iterates, f"{n} iterates")
     bound = Fraction(math.ceil(RATIONALS.back(highest) * _DENOMINATOR), _DENOMINATOR)

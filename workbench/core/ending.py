@@ -1,4 +1,12 @@
-"""A run of the oracle loop, followed to its end, and the end put into words."""
+"""Oracle loops, followed to where they are seen to go.
+
+Some rows may go on changing for ever although the policy that the others tend to never visits them.
+So rows that have changed lately stay where they are, and the others go to tau: if none of the first
+is visited at x = 0, and tau stays greedy on the others, nothing that counts changes any more.
+
+With a constant step the loop is a contraction between changes of tau. When tau has been periodic
+for so long that nothing else is left in pi, so has pi: a limit cycle.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +23,24 @@ from workbench.core.dynamics import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS
-from workbench.core.greedy_choice import Actions
+from workbench.core.loop_kernels import find_periods
 from workbench.core.numbers import Number, number
-from workbench.core.oracle_loop import UNANSWERED, Glance, GreedyLoop
-from workbench.core.period_kernels import period_of
+from workbench.core.oracle_loop import UNANSWERED, Actions, Glance, GreedyLoop, Mask
 from workbench.core.policy import Policy
 from workbench.progress import Waiting
 
-_SMALL_ENOUGH = 1e-2
-"""When so little is left of the policy at which greedy last changed, the rest of the segment is
-looked at."""
-
-LONG_SINCE = 1e-6
+_LONG_SINCE = 1e-6
 """When so little is left of what a row was when its greedy action last changed, it has settled."""
 
-MOST_LOOKS = 12
+_SETTLED = 1e-8
+"""What may be left of a policy before its greedy policies count as all there is."""
+
+_MOST_LOOKS = 12
 """So often rows that do not matter are left out before a look for a limit is given up."""
 
-_STILL_CHANGING = "Rows that the limit does not visit go on changing; nothing else does."
-
-FIRST_LOOK_FOR_CYCLES = 64
-SETTLED = 1e-8
-"""What may be left of a policy before its greedy policies count as all there is."""
+_FIRST_LOOK = 64
+"""The iterate at which a limit where it matters, or a cycle, is first looked for. The looks grow
+rarer as the run grows longer, so that they stay a share of it."""
 
 WINDOW = 1_000
 """The last iterates, over which a run that was not seen to end is described."""
@@ -45,165 +49,182 @@ _MOST_NAMED = 3
 """Of more actions that tie at a limit only so many are named."""
 
 
+class Search:
+    """Follow loops until each is seen where it goes. Who searches says what to note.
+
+    Attributes
+    ----------
+    loops : those that are left; active : which of all they are.
+    """
+
+    def __init__(self, loops: Any, budget: int, step: Number | None):
+        self.loops, self.budget, self.step = loops, budget, step
+        self.active = np.arange(len(loops))
+
+    @property
+    def window(self) -> int:
+        """How many iterates describe a run that was not seen to end."""
+        return min(WINDOW, max(1, self.budget // 2))
+
+    def run(self) -> None:
+        """Run all loops to their ends."""
+        stop, last = _FIRST_LOOK, self.budget - 1
+        while len(self.active):
+            while len(self.active) and self.loops.n < min(stop, last):
+                self.loops.advance(min(stop, last) - self.loops.n)
+                self._leave(self.loops.state.fixed, self.loops.state.greedy)
+            if len(self.active):
+                self._leave(*self._limits_that_count())
+            if len(self.active) and self.loops.n == last:
+                self.note_budget()
+                return
+            # what is left of the budget is for describing a run without an end
+            if len(self.active) and self.loops.n + self.window <= self.budget:
+                self._go_round()
+            stop = stop * 3 // 2
+
+    def note_limits(self, which: Mask, goal: Actions) -> Mask:
+        """Note the limits of some loops, and return those that are some."""
+        raise NotImplementedError
+
+    def note_cycle(self, where: NDArray[np.int64], loops: Any, period: int) -> None:
+        """Note what the last iterates of some loops were, once around."""
+        raise NotImplementedError
+
+    def note_budget(self) -> None:
+        """Note how far the loops came that are left."""
+        raise NotImplementedError
+
+    def _leave(self, gone: Mask, goal: Actions) -> None:
+        """Go on without the loops that have a limit."""
+        if gone.any():
+            gone = self.note_limits(gone.copy(), goal)
+            self.loops.state.fixed[:] = False
+            self._drop(gone)
+
+    def _drop(self, gone: Mask) -> None:
+        if gone.any():
+            self.active = self.active[~gone]
+            self.loops = self.loops.part(~gone) if len(self.active) else self.loops
+
+    def _limits_that_count(self) -> tuple[Mask, Actions]:
+        """Which loops tend to a limit although rows go on changing that it does not visit."""
+        moving = self.loops.kept_since() > _LONG_SINCE
+        goal = np.where(moving, -1, self.loops.state.greedy)
+        limits = np.zeros(len(goal), dtype=bool)
+        left = np.flatnonzero(moving.any(axis=1) & ~moving.all(axis=1))
+        for _ in range(_MOST_LOOKS):
+            if not len(left):
+                break
+            leaving = self.loops.leaving(goal[left], left)
+            limits[left[~leaving.any(axis=1)]] = True
+            # a row without a goal that the end sees counts, and there is no limit; one that leaves
+            # its goal is one more that goes on changing
+            going = leaving.any(axis=1) & ~(leaving & (goal[left] < 0)).any(axis=1)
+            left, leaving = left[going], leaving[going]
+            goal[left] = np.where(leaving, -1, goal[left])
+        return limits, goal
+
+    def _go_round(self) -> None:
+        """Follow the loops that have a period once more around."""
+        if self.step is None:
+            return
+        settle = 1 if self.step == 1 else math.ceil(math.log(_SETTLED) / math.log1p(-self.step))
+        periods = np.zeros(len(self.active), dtype=np.int64)
+        fail = np.empty(self.loops.n + 1, dtype=np.int64)
+        find_periods(self.loops.marks, settle, fail, periods)
+        periods[self.loops.n + periods >= self.budget] = 0
+        for period in np.unique(periods[periods > 0]).tolist():
+            which = periods == period
+            some = self.loops.part(which)
+            some.advance(period, looks=False)
+            self.note_cycle(self.active[which], some, period)
+        self._drop(periods > 0)
+
+
 class _TimeOver(Exception):
     """No iterate is begun after the time limit."""
 
 
-class LoopRun:
-    """The iterates so far, and the search for an end."""
+class LoopRun(Search):
+    """One loop, and its end in words. `found` holds the fields of `Improvement` that tell of it."""
 
     def __init__(
-        self, loop: GreedyLoop, constant: bool, budget: int, least: int, waiting: Waiting,
+        self, loop: GreedyLoop, step: Number | None, budget: int, least: int, waiting: Waiting,
         until: float = math.inf,
     ):  # fmt: skip
-        self.P, self.loop, self.until = loop.P, loop, until
-        self.constant, self.budget, self.least, self.waiting = constant, budget, least, waiting
-        self.values: list[NDArray[Any]] = []
-        self.marks: list[NDArray[np.uint64]] = []
-        # the last look in vain: the mark of the greedy policy, and how much was left then
-        self.failed: tuple[int, float] | None = None
-        # a policy that has been evaluated, to fall back on, and how many steps it is from the start
-        self.sound = loop.state
+        super().__init__(loop, budget, step)
+        self.P, self.loop, self.least = loop.P, loop, least
+        self.found: dict[str, Any] = {}
 
-    @property
-    def n(self) -> int:
-        return self.loop.n
+        def pulse(n: int, value: Any) -> None:
+            waiting.report(n / budget, f"{n:,} iterates, value {float(number(value)):.6g}")
+            if time.monotonic() > until:
+                raise _TimeOver
+
+        loop.pulse = pulse
 
     def collect(self) -> dict[str, Any]:
-        """How it ended, as the fields of `Improvement` that depend on it. No iterate is begun once
-        the clock reads `until`."""
-        window = min(WINDOW, max(1, self.budget // 2))
-        look_for_cycles, chunk = FIRST_LOOK_FOR_CYCLES, 16
+        """Run the loop to its end, the budget, or the last policy that can be evaluated."""
         try:
-            while (left := self.budget - window - self.n) > 0:
-                seconds = self._advance(min(chunk, left, look_for_cycles - self.n))
-                # long chunks cost less per iterate, short ones let Ctrl-C and the display through
-                chunk = (
-                    min(2 * chunk, 8192)
-                    if seconds < 0.05
-                    else max(1, chunk // 2)
-                    if seconds > 0.2
-                    else chunk
-                )
-                if self._is_settled() and (found := self._limit()) is not None:
-                    return found
-                if self.n == look_for_cycles:
-                    # looks grow rarer as the run grows longer, so that they stay a share of it
-                    look_for_cycles = look_for_cycles * 3 // 2
-                    if (found := self._limit_where_it_matters()) is not None:
-                        return found
-                    if (period := self._period()) is not None and self.n + period < self.budget:
-                        return self._one_by_one("limit cycle", period)
-            return self._one_by_one("budget", self.budget - 1 - self.n)
+            self.run()
         except KeyboardInterrupt:
-            if not self.values:
+            if not self.loop.n:
                 raise
-            return self._last("interrupted", "", WINDOW)
+            self.found = self._last("interrupted", "", WINDOW)
         except _TimeOver:
-            return self._last("budget", "The time was over.", WINDOW)
+            self.found = self._last("budget", "The time was over.", WINDOW)
         except UNANSWERED as error:
-            if not self.values:
+            if not self.loop.n:
                 raise
-            return self._last("budget", f"The next iterate cannot be evaluated: {error}", WINDOW)
+            note = f"The next iterate cannot be evaluated: {error}"
+            self.found = self._last("budget", note, WINDOW)
+        return self.found
 
-    def _advance(self, count: int) -> float:
-        """Make some iterates, and return the seconds that it took."""
-        if self.values and time.monotonic() > self.until:
-            raise _TimeOver
-        began, before = self.waiting.seconds, self.loop.state
-        try:
-            values, marks = self.loop.advance(count, self._small_enough(), _SMALL_ENOUGH)
-        except (KeyboardInterrupt, *UNANSWERED):
-            self.loop.restore(before)  # pi belongs to the values that are kept
-            raise
-        self.sound = before
-        self.values.append(values)
-        self.marks.append(marks)
-        self.waiting.report(
-            self.n / self.budget, f"{self.n:,} iterates, value {float(number(values[-1])):.6g}"
-        )
-        return self.waiting.seconds - began
+    def note_limits(self, which: Mask, goal: Actions) -> Mask:
+        self.found = self._fixed(goal[0].copy()) or {}
+        return np.array([bool(self.found)])
 
-    # ---------------------------------------------------------------- fixed
+    def note_cycle(self, where: NDArray[np.int64], loops: Any, period: int) -> None:
+        self.found = self._last("limit cycle", "", period) | {"period": period}
 
-    def _small_enough(self) -> float:
-        """What has to be left at most of the policy at which greedy last changed, before the next
-        look ahead."""
-        if self.failed is None or self.failed[0] != int(self.marks[-1][-1]):
-            return _SMALL_ENOUGH
-        return self.failed[1] ** 2 or -1.0  # rarer and rarer; where nothing is left, never
+    def note_budget(self) -> None:
+        self.found = self._last("budget", "", self.window)
 
-    def _is_settled(self) -> bool:
-        return self.loop.kept <= self._small_enough()
-
-    def _limit(self) -> dict[str, Any] | None:
-        """The end of the run, if the greedy policy stays greedy all the way to itself."""
-        self.failed = int(self.marks[-1][-1]), self.loop.kept
-        goal = self.loop.greedy.copy()
-        try:
-            # A full step may lead to rows that nothing led to before: greedy knows none of them.
-            if (goal[self.loop.seen_at(goal)] < 0).any():
-                return None
-            leaving = self.loop.leaving(goal, np.ones(len(goal), dtype=bool))
-            return None if leaving.any() else self._fixed(goal, "")
-        except UNANSWERED:
-            return None
-
-    def _limit_where_it_matters(self) -> dict[str, Any] | None:
-        """The end of the run, if rows that still change are none that the others lead to."""
-        # Rows that changed lately may be on a round without end: they stay where they are, and must
-        # not count.
-        goal = self.loop.greedy
-        moving = np.array([self.loop.kept_since(o) > LONG_SINCE for o in range(len(goal))])
-        if not moving.any() or moving.all():
-            return None
-        goal = np.where(moving, -1, goal)
-        try:
-            for _ in range(MOST_LOOKS):
-                seen = self.loop.seen_at(goal)
-                if (goal[seen] < 0).any():
-                    return None
-                # a row that leaves its goal and does not count is one more that goes on changing
-                leaving = self.loop.leaving(goal, seen)
-                if not leaving.any():
-                    return self._fixed(goal, _STILL_CHANGING)
-                goal[leaving] = -1
-        except UNANSWERED:
-            pass
-        return None
-
-    def _fixed(self, goal: Actions, note: str) -> dict[str, Any] | None:
-        """The end at `goal`, if it stays greedy on the rest of the segment. None if it is not
-        greedy at its end."""
-        ties = self._ties_at(self.loop.glance(goal, Fraction(0)), goal)
+    def _fixed(self, goal: Actions) -> dict[str, Any] | None:
+        """The end at `goal`. None if it is not greedy at its end."""
+        loop = self.loop
+        ties = self._ties_at(loop.glance(goal, Fraction(0)), goal)
         if ties is None:
             return None
-        limit = self.loop.completed(goal)
+        is_moving = bool((goal != loop.state.greedy[0]).any())
+        note = "Rows that the limit does not visit go on changing; nothing else does."
+        limit = loop.completed(goal)
         # where it goes is known; the caller wants so many values all the same
-        while self.n < self.least:
-            self._advance(self.least - self.n)
-        value, exact = self._worth(limit, goal)
-        worth = exact if self.loop.exact else value
+        loop.advance(max(0, self.least - loop.n), looks=False)
+        exact = self._worth(limit, goal)
+        worth = exact if loop.exact else float(exact)
         return {
             "ended": "fixed",
             "value": worth,
             "mean": worth,
+            "values": loop.values[0],
             "pi": limit,
             "greedy": limit,
             "limit": limit,
             "limit_value": exact,
-            "decided": self.loop.exact and self.loop.is_finite and not note,
-            "note": " ".join(filter(None, (note, ties))),
+            "decided": loop.exact and loop.is_finite and not is_moving,
+            "note": " ".join(filter(None, (note * is_moving, ties))),
         }
 
     def _ties_at(self, end: Glance, goal: Actions) -> str | None:
         """A sentence on ties at the limit itself, or None if the limit is not greedy there."""
         P, loop, note = self.P, self.loop, ""
-        best = loop.chooser.candidates(end.found)
+        best = loop.candidates(end.found)
         for o in np.flatnonzero((end.tau >= 0) & (goal >= 0)).tolist():
             at = f"on o={P.O.text(P.O[o])}"
             # after a full step the policy is its limit, and moves on where greedy does
-            if loop.kept == 0 and end.tau[o] != goal[o]:
+            if loop.state.kept[0] == 0 and end.tau[o] != goal[o]:
                 return None
             if not best[o, goal[o]]:
                 if not self._splits(goal):
@@ -216,10 +237,10 @@ class LoopRun:
                 # the limit may be greedy all the way and tie only at its very end
                 note = f"At the limit itself actions tie {at}, and greedy prefers another one."
         for o in np.flatnonzero(end.is_open).tolist():
-            tied = loop.chooser.distinct(o, int(end.tau[o]), best[o])
+            tied = loop.distinct(o, int(end.tau[o]), best[o])
             if not note and len(tied) > 1:
                 how = "are equal" if loop.exact else "cannot be told apart in floats"
-                names = [P.A.text(P.A[a]) for a in loop.order[list(tied)].tolist()]
+                names = [P.A.text(P.A[a]) for a in tied]
                 if len(names) > _MOST_NAMED:
                     names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
                 listed = ", ".join(names[:-1]) + f" and {names[-1]}"
@@ -234,89 +255,50 @@ class LoopRun:
         chain = dynamics(self.P, FLOATS).follow(self.loop.completed(goal).prob.floats)
         return sum(bool(chain.visited[members[0]]) for members in chain.classes()) > 1
 
-    def _worth(self, limit: Policy, goal: Actions) -> tuple[float, Number]:
-        """The value of the limit, as a float, and exact if the task is."""
+    def _worth(self, limit: Policy, goal: Actions) -> Number:
+        """The value of the limit, exact if the task is."""
+        P, is_exact = self.P, self.P.is_exact
         if self.loop.average:
-            return self._average(limit)
-        # rows that the limit never sees need not be exact, nor have a goal
-        chain = dynamics(self.P, FLOATS).follow(limit.prob.floats)
-        counted = (chain.visited & ~self.P.terminal.mask)[chain.D.entry_s]
-        has_goal = (goal[chain.D.entry_o[counted]] >= 0).all()
-        if self.P.is_exact and (has_goal or limit.is_exact):
-            actions = np.where(goal < 0, -1, self.loop.order[goal])
-            try:
-                same = Policy.from_actions(self.P, actions) if has_goal else limit
-                exact = exact_value(self.P, same)
-                return float(exact), exact
-            except TooLarge:
-                pass
-        found = evaluate(self.P, limit, exact=self.loop.exact).value
-        return float(found), found
-
-    def _average(self, limit: Policy) -> tuple[float, Number]:
-        if self.P.is_exact and not limit.is_exact:
-            # rows without a goal are seen a few times only: how they mix is no matter
-            taken = (limit.prob.floats > 0).astype(int).tolist()
-            even = [[Fraction(x, sum(row)) for x in row] for row in taken]
-            same = evaluate(self.P, Policy(self.P, even), exact=True, criterion="average")
-            if not same.note:  # there is one average
-                return float(same.value), same.value
-        is_exact = self.P.is_exact and limit.is_exact
-        average = evaluate(self.P, limit, exact=is_exact, criterion="average").value
-        return float(average), average
-
-    # ---------------------------------------------------------------- limit cycles, and no end
-
-    def _period(self) -> int | None:
-        """The period of the greedy policy, if it is so old that earlier policies no longer count in
-        pi."""
-        if not self.constant:
-            return None
-        marks = np.concatenate(self.marks)
-        settle = settling_time(float(self.loop.steps(0)))
-        found = int(period_of(marks, settle, np.empty(len(marks) + 1, dtype=np.int64)))
-        return found or None
-
-    def _one_by_one(self, ended: str, window: int) -> dict[str, Any]:
-        """The last iterates, with the range of each probability."""
-        low = high = self.loop.pi.copy()
-        for _ in range(window):
-            self._advance(1)
-            now = self.loop.pi.copy()
-            low, high = np.where(now < low, now, low), np.where(now > high, now, high)
-            if ended == "budget" and self._is_settled() and (found := self._limit()) is not None:
-                return found
-        if ended == "budget" and (found := self._limit_where_it_matters()) is not None:
-            return found
-        found = self._last(ended, "", max(1, window))
-        found |= {"policy_amplitude": float(number((high - low).max()))}
-        return found | ({"period": window} if ended == "limit cycle" else {})
+            if is_exact and not limit.is_exact:
+                # rows without a goal are seen a few times only: how they mix is no matter
+                taken = (limit.prob.floats > 0).astype(int).tolist()
+                even = Policy(P, [[Fraction(x, sum(row)) for x in row] for row in taken])
+                found = evaluate(P, even, exact=True, criterion="average")
+                if not found.note:  # there is one average
+                    return found.value
+            is_exact = is_exact and limit.is_exact
+            return evaluate(P, limit, exact=is_exact, criterion="average").value
+        chain = dynamics(P, FLOATS).follow(limit.prob.floats)
+        counted = (chain.visited & ~P.terminal.mask)[chain.D.entry_s]
+        same = limit
+        if (goal[chain.D.entry_o[counted]] >= 0).all():
+            # rows that the limit never sees need not be exact
+            same = Policy.from_actions(P, limit.prob.floats.argmax(axis=1))
+        try:
+            if is_exact and same.is_exact:
+                return exact_value(P, same)
+        except TooLarge:
+            pass
+        return evaluate(P, limit, exact=self.loop.exact).value
 
     def _last(self, ended: str, note: str, window: int) -> dict[str, Any]:
         """The last policy, evaluated, and what its value did over some iterates."""
         loop, stay = self.loop, np.full(len(self.P.O), -1)
         try:
             here, tau, _ = loop.glance(stay, Fraction(1))
-        except UNANSWERED:  # go back to a policy that has been evaluated, with greedy as it was
-            loop.restore(self.sound)
-            self.values = [np.concatenate(self.values)[: loop.n]] if self.values else []
-            here, tau = loop.look(loop.pi), loop.greedy
-        kind = object if loop.exact else np.float64
-        self.values.append(np.array([here.value], dtype=kind))
-        values = np.concatenate(self.values)[-window:]
+        except UNANSWERED:
+            loop.step_back()
+            here, tau, _ = loop.glance(stay, Fraction(1))
+        values = np.append(loop.values[0], here.value)
+        last = values[-max(1, window) :]
         return {
             "ended": ended,
             "value": loop.field.back(here.value),
-            "mean": loop.field.back(values.sum() / len(values)),
+            "mean": loop.field.back(last.sum() / len(last)),
+            "values": values,
             "pi": loop.policy(),
             "greedy": loop.completed(tau),
             "note": note,
-            "window": len(values),
-            "amplitude": float(number(values.max() - values.min())),
-            "policy_amplitude": np.nan,
+            "window": len(last),
+            "amplitude": float(number(last.max() - last.min())),
         }
-
-
-def settling_time(step: float) -> int:
-    """How many steps leave next to nothing of a policy."""
-    return 1 if step == 1 else int(np.ceil(np.log(SETTLED) / np.log1p(-step)))

@@ -1,4 +1,4 @@
-"""Tasks of finite horizon, laid out for the compiled loops (`horizon_kernels`, `oracle_kernels`).
+"""Tasks of finite horizon, laid out for the compiled loops (`horizon_kernels`, `loop_kernels`).
 
 With T levels of states, u = 2^-53 and K additions at most in any sum, a visit is a sum of products
 of at most 4 T numbers >= 0 with as many sums: it is right to T (K + 8) u of itself. Values lose

@@ -39,13 +39,13 @@ from workbench.core.ending import LoopRun
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, check_criterion
 from workbench.core.fields import FLOATS
-from workbench.core.greedy_choice import Tie
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.oracle_loop import GreedyLoop
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
 from workbench.core.steps import Schedule
+from workbench.core.ties import Tie
 from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
 from workbench.tables.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
@@ -87,9 +87,9 @@ def iterates(
     loop = start_loop(P, pi, step, ties, weights, exact, criterion)
     while True:
         now = loop.policy()
-        values, _ = loop.advance(1)
-        value = loop.field.back(values[0])
-        yield Iterate(loop.n - 1, now, value, loop.completed(loop.greedy))
+        loop.advance(1, looks=False)
+        value = loop.field.back(loop.values[0, -1])
+        yield Iterate(loop.n - 1, now, value, loop.completed(loop.state.greedy[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +110,8 @@ class Improvement(Showing, Drawn):
         exact runs of finite horizon. Else it was seen at places, or rows that the limit does not
         visit go on changing.
     period : of the limit cycle.
-    amplitude, policy_amplitude : the range of the value, and the largest range of a probability,
-        over the limit cycle or the last `window` iterates; 0 at a limit. The second is NaN after an
-        interruption.
+    amplitude : the range of the value over the limit cycle or the last `window` iterates; 0 at a
+        limit.
     ties : actions among which greedy was told which to take, and how that is known; actions that
         have the same outcomes count as one.
     note : what else there is to say, or "".
@@ -139,7 +138,6 @@ class Improvement(Showing, Drawn):
     period: int | None = None
     window: int = 0
     amplitude: float = 0.0
-    policy_amplitude: float = 0.0
     ties: tuple[Tie, ...] = ()
     note: str = ""
     criterion: str = "return"
@@ -265,10 +263,10 @@ def improve(
         )
     loop = start_loop(P, pi, step, ties, weights, exact, criterion)
     with Waiting(f"oracle loop on {P.name}") as waiting:
-        until = deadline(max_seconds)
-        run = LoopRun(loop, not callable(step), budget, min(least, budget), waiting, until)
-        how = run.collect()
-    if loop.is_unsure:
+        constant, until = None if callable(step) else step, deadline(max_seconds)
+        how = LoopRun(loop, constant, budget, min(least, budget), waiting, until).collect()
+    how["values"] = loop.field.leave(how["values"])
+    if loop.state.unsure[0]:
         how["note"] = f"{how['note']} {_UNSURE}".strip()
     return Improvement(
         P=P,
@@ -276,8 +274,7 @@ def improve(
         tie_rule=ties,
         weights=loop.weights,
         criterion=criterion,
-        values=np.concatenate([loop.field.leave(x) for x in run.values]),
-        ties=loop.chooser.ties(loop.n),
+        ties=loop.ties,
         **how,
     )
 

@@ -30,7 +30,7 @@ from workbench.core.errors import Multichain
 from workbench.core.fields import FLOATS, Field
 from workbench.core.gain import differential_values
 from workbench.core.horizon import UNIT
-from workbench.core.oracle_kernels import FEWEST_VISITS
+from workbench.core.loop_kernels import FEWEST_VISITS
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows, without_signs
 from workbench.core.warm_kernels import LEAST_VISITS, WarmTables, look_warmly

@@ -6,44 +6,49 @@ where tau is greedy everywhere, it is the limit. In fractions and with a finite 
 decided, since q(o,a) times weight is a polynomial in x (`horizon`); otherwise it is seen at places,
 and a change of greedy and back between two of them may be missed.
 
-Some rows may go on changing for ever although the policy that the others tend to never visits them.
-So rows that have changed lately stay where they are, and the others go to tau: if none of the first
-is visited at x = 0, and tau stays greedy on the others, nothing that counts changes any more.
+Exact q-values are compared exactly. Floats are compared by bounds on their errors; where these
+leave a row open it is a tie, and what was greedy before stays so.
 
-With a constant step the loop is a contraction between changes of tau. When tau has been periodic
-for so long that nothing else is left in pi, so has pi: a limit cycle.
+Loops come in batches: arrays have an axis for the loops, here of length one. Columns are actions in
+the order in which ties are broken.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core import oracle_kernels as kernels
+from workbench.core import loop_kernels as kernels
+from workbench.core.compiled_loops import CompiledLoops, exact_step, kept_since
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS
-from workbench.core.greedy_choice import Actions, Chooser
-from workbench.core.horizon import GRID, Unrolled, bernstein_at_nodes, has_finite_horizon, unroll
+from workbench.core.horizon import GRID, bernstein_at_nodes, has_finite_horizon, unroll
 from workbench.core.horizon_kernels import evaluate_policy
-from workbench.core.numbers import Number, Numbers, read_decimal
+from workbench.core.numbers import Numbers
 from workbench.core.oracle import Look, Mask, Oracle, WarmOracle
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.segment_kernels import look_ahead
 from workbench.core.steps import Schedule
-from workbench.core.ties import tie_order
+from workbench.core.ties import EQUAL, ROUNDING, Tie, same_actions, tie_order
 
 UNANSWERED = (NeverEnds, NotSolved, NotWeighted, Multichain)
 """What an oracle says about policies that have no q-values."""
 
+SMALL_ENOUGH = 1e-2
+"""When so little is left of the policy at which greedy last changed, the rest of the segment is
+looked at."""
+
 _SIMPLE_WEIGHTS = ("visits", "discounted", "stationary")
 """Weights that the kernels know."""
 
+_LEAST = 1e-200
+"""A bound for numbers without one: kernels take 0 for a row that is not seen."""
+
 Array = NDArray[Any]
+Actions = NDArray[np.int64]
 
 
 class Glance(NamedTuple):
@@ -58,14 +63,11 @@ class Glance(NamedTuple):
 class GreedyLoop:
     """pi, moved step by step towards the greedy policy of each iterate.
 
-    Columns are in the order in which ties are broken.
-
     Attributes
     ----------
-    pi : `pi[o, column]`, floats or fractions; n : how many iterates were made.
-    greedy : the greedy columns of the last iterate, -1 for rows without q-values; since : the
-        iterate at which each row changed last.
-    kept : the product of 1 - step since greedy last changed.
+    state : `pi[0, o, column]`, floats or fractions, the greedy columns of the last iterate, -1 for
+        rows without q-values, and what else there is to know (`loop_kernels.Loops`).
+    batch : the same loop compiled, where no state comes back.
     """
 
     def __init__(
@@ -74,130 +76,151 @@ class GreedyLoop:
     ):  # fmt: skip
         self.P, self.start, self.steps, self.weights = P, start, steps, weights
         self.exact, self.average = exact, average
-        self.order = tie_order(P.A, ties)
-        self.field = RATIONALS if exact else FLOATS
-        self.is_finite = has_finite_horizon(P) and not average
+        self.order, self.field = tie_order(P.A, ties), RATIONALS if exact else FLOATS
+        self.same = np.ascontiguousarray(same_actions(P)[:, self.order])
         self.first = np.ascontiguousarray(self.field.enter(start.prob)[:, self.order])
-        self.pi = self.first.copy()
-        self.n, self.kept, self.mark = 0, 1.0, 0
-        self.greedy = np.full(len(P.O), -1, dtype=np.int64)
-        self.since = np.zeros(len(P.O), dtype=np.int64)
-        self.chooser = Chooser(P, self.order, exact)
+        self.is_finite = has_finite_horizon(P) and not average
+        self.pulse: Any = lambda n, value: None
+        self._values: list[Any] = []
+        self._marks: list[int] = []
+        self._keeps: list[float] = []
         is_simple = weights in _SIMPLE_WEIGHTS and not average
         self.polynomial = unroll(P, self.order, weights) if self.is_finite and is_simple else None
+        self.batch: CompiledLoops | None = None
         # the kernel knows no actions that are not there
-        self.task = None if exact or P.allowed is not None else self.polynomial
-        self.oracle: Oracle | None = None
-        if self.task is not None:
-            self._begin_compiled(self.task)
-        elif is_simple and not exact:
-            self.oracle = WarmOracle(P, weights)
-        else:
-            self.oracle = Oracle(P, weights, self.field, average)
+        if self.polynomial is not None and not exact and P.allowed is None:
+            size = self.polynomial.levels * np.abs(P.p.r.floats).max(initial=0.0)
+            self.batch = CompiledLoops(
+                self.polynomial, self.polynomial.R[None], self.first[None].copy(), self.same, steps,
+                np.array([size]), SMALL_ENOUGH, pulse=lambda n, value: self.pulse(n, value),
+            )  # fmt: skip
+            self.state = self.batch.state
+            return
+        none = np.zeros(1)
+        self.state = kernels.begin_loops(
+            self.first[None].copy(), self.same, none, none, SMALL_ENOUGH
+        )
+        self._before = self.pi
+        is_warm = is_simple and not exact
+        self.oracle = WarmOracle(P, weights) if is_warm else Oracle(P, weights, self.field, average)
 
-    def _begin_compiled(self, task: Unrolled) -> None:
-        size = task.levels * float(np.abs(self.P.p.r.floats).max(initial=0.0))
-        self._loops = kernels.begin_loops(
-            self.pi[None], self.chooser.same, np.array([size * task.error]),
-            np.array([size * task.growth]),
-        )._replace(greedy=self.greedy[None], since=self.since[None])  # fmt: skip
-        self._room = task.make_work(len(self.P.O))
-
-    @property
-    def is_unsure(self) -> bool:
-        """Whether q-values came close in a compiled loop that are not known to be equal."""
-        return self.task is not None and bool(self._loops.unsure[0])
+    def __len__(self) -> int:
+        return 1
 
     @property
-    def state(self) -> tuple[Array, Actions, Actions, int]:
-        """Where the loop is, to come back to (`restore`)."""
-        return self.pi.copy(), self.greedy.copy(), self.since.copy(), self.n
+    def pi(self) -> Array:
+        return self.state.pi[0]
 
-    def restore(self, state: tuple[Array, Actions, Actions, int]) -> None:
-        self.pi[:], self.greedy[:], self.since[:], self.n = state
-        if self.task is not None:
-            self._loops.n[0] = self.n
+    @property
+    def n(self) -> int:
+        """How many iterates were made."""
+        return len(self._values) if self.batch is None else self.batch.n
+
+    @property
+    def values(self) -> Array:
+        """`values[0, n]`, of all iterates."""
+        if self.batch is not None:
+            return self.batch.values
+        return np.array([self._values], dtype=object if self.exact else np.float64)
+
+    @property
+    def marks(self) -> NDArray[np.uint64]:
+        """`marks[0, n]`: they tell the greedy policies of all iterates apart."""
+        return np.array([self._marks], np.uint64) if self.batch is None else self.batch.marks
 
     # ---------------------------------------------------------------- iterates
 
-    def advance(
-        self, count: int, look: float = -1.0, first: float = -1.0
-    ) -> tuple[Array, NDArray[np.uint64]]:
-        """Make iterates: their values, and a mark of each greedy policy.
+    def advance(self, count: int, looks: bool = True) -> None:
+        """Make iterates, until greedy is seen to stay what it is if anybody looks."""
+        if self.batch is not None:
+            self.batch.advance(count, looks)
+            return
+        state, first = self.state, SMALL_ENOUGH if looks else -1.0
+        for _ in range(count):
+            n = self.n
+            found, tau, _ = self._glance(self.pi, state.greedy[0], 3 * n + 1, n)
+            if found.lacking.any():
+                self._refuse(found.lacking)
+            if (mark := kernels.mark_of(tau)) != state.mark[0]:
+                state.mark[0], state.kept[0], state.look[0] = mark, 1.0, first
+                state.since[0][tau != state.greedy[0]] = n
+                state.greedy[0] = tau
+            keep = 1 - exact_step(self.steps(n))
+            self._before = self.pi.copy()
+            state.pi[0] = mixed(self.pi, tau, self.field.one(keep))
+            state.kept[0] *= float(keep)
+            self._keeps.append(float(keep))
+            self._marks.append(mark)
+            self._values.append(found.value)
+            self.pulse(n + 1, found.value)
+            if looks and state.kept[0] <= state.look[0]:
+                # rarer and rarer; where nothing is left, never
+                state.look[0] = state.kept[0] ** 2 or -1.0
+                state.fixed[0] = not self.leaving(state.greedy).any()
+                if state.fixed[0]:
+                    return
 
-        It ends when as many are made, or when `kept` is at most `look`, or `first` once greedy has
-        changed.
-        """
-        if self.task is not None:
-            return self._advance_compiled(self.task, count, look, first)
-        values: list[Any] = []
-        marks: list[int] = []
-        while len(values) < count:
-            found, tau = self._choose()
-            values.append(found.value)
-            marks.append(int(kernels.mark_of(tau)))
-            if marks[-1] != self.mark:
-                self.mark, self.kept, look = marks[-1], 1.0, first
-                self.since[tau != self.greedy] = self.n
-                self.greedy[:] = tau
-            keep = 1 - exact_step(self.steps(self.n))
-            self.pi[:] = mixed(self.pi, tau, self.field.one(keep))
-            self.kept *= float(keep)
-            self.n += 1
-            if self.kept <= look:
-                break
-        kind = object if self.exact else np.float64
-        return np.array(values, dtype=kind), np.array(marks, dtype=np.uint64)
+    def step_back(self) -> None:
+        """Undo the last step: its policy has no q-values."""
+        state_pi, self._before = self._before, self.pi
+        self.state.pi[0] = state_pi
+        del self._values[-1:], self._marks[-1:], self._keeps[-1:]
 
-    def _choose(self) -> tuple[Look, Actions]:
-        """What is greedy at pi."""
-        found = self.look(self.pi, 3 * self.n + 1)
-        tau, is_open = self.chooser.choose(found, self.greedy, self.kept > 0)
-        if found.lacking.any():
-            self._refuse(found.lacking)
-        self.chooser.tell(self.n, found, tau, is_open)
-        return found, tau
-
-    def _advance_compiled(
-        self, task: Unrolled, count: int, look: float, first: float
-    ) -> tuple[Array, NDArray[np.uint64]]:
-        sizes = [self.steps(self.n + i) for i in range(count)]
-        steps = np.array([float(x) for x in sizes])
-        keeps = np.array([float(1 - exact_step(x)) for x in sizes])
-        values, marks = np.empty((1, count)), np.empty((1, count), dtype=np.uint64)
-        begin, loops, chooser = self.n, self._loops, self.chooser
-        loops.look[0] = look
-        notes = kernels.TieNotes(chooser.first, chooser.tied, chooser.taken)
-        kernels.run_loops(
-            task.tables, task.R[None], loops, self._room, chooser.same, steps, keeps, first, begin,
-            values, marks, np.zeros(1, dtype=np.int64), notes,
-        )  # fmt: skip
-        self.n, self.kept, self.mark = int(loops.n[0]), float(loops.kept[0]), int(loops.mark[0])
-        return values[0, : self.n - begin], marks[0, : self.n - begin]
+    def part(self, which: Mask) -> GreedyLoop:
+        """The loop itself: it is all of the batch."""
+        return self
 
     def look(self, pi: Array, roundings: int = 1) -> Look:
         """Evaluate a policy, columns in the order of ties, whose numbers were rounded so often."""
-        if self.task is not None:
-            work = self._room
-            value = evaluate_policy(self.task.tables, self.task.R, pi, work)
-            seen = work.weight > kernels.FEWEST_VISITS
-            weight = np.where(seen, work.weight, np.nan)
-            error = np.where(seen, self._error, 0.0)
-            q, nowhere = work.q / weight[:, None], np.zeros(len(seen), dtype=bool)
-            return Look(value, q, error, np.where(seen, weight, 0.0), nowhere)
-        assert self.oracle is not None
-        found = self.oracle.look(self._by_action(pi), roundings)
-        return found._replace(q=found.q[:, self.order])
+        if self.batch is None:
+            found = self.oracle.look(self._by_action(pi), roundings)
+            return found._replace(q=found.q[:, self.order])
+        task, work = self.batch.task, self.batch.work
+        value = evaluate_policy(task.tables, task.R, pi, work)
+        seen = work.weight > kernels.FEWEST_VISITS
+        weight = np.where(seen, work.weight, np.nan)
+        error = np.where(seen, self.batch.error[0], 0.0)
+        q, nowhere = work.q / weight[:, None], np.zeros(len(seen), dtype=bool)
+        return Look(value, q, error, np.where(seen, weight, 0.0), nowhere)
 
-    @property
-    def _error(self) -> float:
-        """A bound on the errors of q in compiled loops, at pi and on the segment ahead."""
-        return float(self._loops.error[0] + (self.n + 2) * self._loops.growth[0])
+    def _glance(self, pi: Array, before: Actions, roundings: int, n: int = -1) -> Glance:
+        """What is greedy at pi. In open rows it is `before`, unless nothing is left of that; ties
+        are noted if this is iterate n."""
+        found, state = self.look(pi, roundings), self.state
+        (q, reach), tau = self._scores(found), before.copy()
+        is_open, stays = np.empty(len(q), dtype=np.uint8), not self.exact and state.kept[0] > 0
+        kernels.choose_greedy(
+            n, q, reach, self.same, before, stays, tau, is_open,
+            state.tied_at[0], state.tied[0], state.taken[0],
+        )  # fmt: skip
+        if not self.exact and np.isinf(found.error[is_open > 0]).any():
+            o = int(np.flatnonzero((is_open > 0) & np.isinf(found.error))[0])
+            raise NotSolved(
+                f"{self.P.name}: o={self.P.O.text(self.P.O[o])} is seen, and floats cannot find "
+                "how often to any accuracy, so that nothing is known about q(o, a) there: use "
+                + ("exact=True" if self.P.is_exact else "Fractions and exact=True")
+            )
+        return Glance(found, tau, is_open > 0)
 
-    def _by_action(self, pi: Array) -> Array:
-        table = np.empty_like(pi)
-        table[:, self.order] = pi
-        return table
+    def _scores(self, found: Look) -> tuple[Array, Array]:
+        """Floats in the order of the q-values, -inf where undefined, and bounds on their errors.
+        Of exact ones all that counts is which are the largest."""
+        if not self.exact:
+            seen = ~np.isnan(found.q).all(axis=1)
+            reach = np.where(seen, np.maximum(found.error, _LEAST), 0.0)
+            return np.ascontiguousarray(np.where(np.isnan(found.q), -np.inf, found.q)), reach
+        q = np.full(found.q.shape, -np.inf)
+        for o, row in enumerate(found.q):
+            top = max((x for x in row if x is not None), default=None)
+            q[o] = [-np.inf if x is None else float(x == top) for x in row]
+        return q, np.where(np.isinf(q).all(axis=1), 0.0, _LEAST)
+
+    def candidates(self, found: Look) -> Mask:
+        """`[o, column]`, whether it may be the best."""
+        q, reach = self._scores(found)
+        # inf - inf is no number, and leaves everything open as it should
+        with np.errstate(invalid="ignore"):
+            return ~(q < q.max(axis=1, keepdims=True) - 2 * reach[:, None]) & np.isfinite(q)
 
     def _refuse(self, lacking: Mask) -> None:
         o = self.P.O.text(self.P.O[int(np.flatnonzero(lacking)[0])])
@@ -207,7 +230,66 @@ class GreedyLoop:
             f"q(o, a) weighted by {self.weights} is not defined there: take weights={other!r}"
         )
 
+    # ---------------------------------------------------------------- the rest of the segment
+
+    def glance(self, goal: Actions, x: Fraction) -> Glance:
+        """What x pi + (1-x) goal is like. Where floats cannot tell, `goal` stays greedy."""
+        return self._glance(mixed(self.pi, goal, self.field.one(x)), goal, 3 * self.n + 5)
+
+    def leaving(self, goal: Actions, which: Any = None) -> Mask:
+        """`[0, o]`, the rows on which `goal` does not stay greedy on the rest of the segment, and
+        those without a goal that its end sees. They go up to the first that its end sees, without
+        that one if others left before. All, if a policy on the way cannot be evaluated."""
+        if self.batch is not None:
+            return self.batch.leaving(goal)
+        (goal,) = goal
+        try:
+            end = self.glance(goal, Fraction(0)).found
+            seen = np.asarray(end.weight != 0, dtype=bool) | end.lacking
+            if (seen & (goal < 0)).any():
+                return (seen & (goal < 0))[None]
+            if self.polynomial is not None and self.exact:
+                return self._leaving_exactly(goal)[None]
+            found = np.zeros(len(goal), dtype=bool)
+            for x in GRID[:0:-1]:
+                leaving = (goal >= 0) & (self.glance(goal, x).tau != goal)
+                if (leaving & seen).any():
+                    return (found if found.any() else leaving)[None]
+                found |= leaving
+        except UNANSWERED:
+            return np.ones((1, len(goal)), dtype=bool)
+        return found[None]
+
+    def _leaving_exactly(self, goal: Actions) -> Mask:
+        """The same in fractions, decided: no coefficient may be negative."""
+        assert self.polynomial is not None
+        nodes, matrix = bernstein_at_nodes(self.polynomial.levels)
+        looks = [self.look(mixed(self.pi, goal, x)) for x in nodes]
+        leaving = np.zeros(len(goal), dtype=bool)
+        rivals = self.same != np.take_along_axis(self.same, goal[:, None], axis=1)
+        if self.P.allowed is not None:
+            rivals &= self.P.allowed[:, self.order]
+        for o, a in np.argwhere(rivals & (goal >= 0)[:, None]).tolist():
+            ahead = [
+                0 if x.q[o, a] is None else (x.q[o, goal[o]] - x.q[o, a]) * x.weight[o]
+                for x in looks
+            ]
+            found = (matrix @ np.array(ahead, dtype=object)).tolist()
+            # a tie on all of the segment goes to the column that comes first
+            leaving[o] |= min(found) < 0 or (max(found) == 0 and a < goal[o])
+        return leaving
+
+    def kept_since(self) -> Array:
+        """`[0, o]`, what is left of a row as it was when its greedy action last changed."""
+        keeps = np.array(self._keeps) if self.batch is None else self.batch.keeps
+        return kept_since(keeps, self.state.since)
+
     # ---------------------------------------------------------------- as others see it
+
+    def _by_action(self, pi: Array) -> Array:
+        table = np.empty_like(pi)
+        table[:, self.order] = pi
+        return table
 
     @property
     def table(self) -> Array:
@@ -217,7 +299,11 @@ class GreedyLoop:
     @property
     def actions(self) -> Actions:
         """The greedy actions of the last iterate, -1 for rows without q-values."""
-        return np.where(self.greedy < 0, -1, self.order[self.greedy])
+        return self.actions_of(self.state.greedy[0])
+
+    def actions_of(self, tau: Actions) -> Actions:
+        """The actions of some columns."""
+        return np.where(tau < 0, -1, self.order[tau])
 
     def policy(self) -> Policy:
         """pi as a policy."""
@@ -226,77 +312,28 @@ class GreedyLoop:
     def completed(self, goal: Actions) -> Policy:
         """The policy that takes `goal`. Rows without a goal are those of pi; as they were given,
         and so exact if the start is, where none of them has moved."""
-        actions, still = np.where(goal < 0, -1, self.order[goal]), self.pi == self.first
-        return completed(self.P, actions, self.start if still[goal < 0].all() else self.policy())
+        still = (self.pi == self.first)[goal < 0].all()
+        return completed(self.P, self.actions_of(goal), self.start if still else self.policy())
 
-    def kept_since(self, o: int) -> float:
-        """The product of 1 - step since greedy last changed on a row, if it is above 1e-12."""
-        n, product = self.n, 1.0
-        while n > self.since[o] and product > 1e-12:
-            n -= 1
-            product *= 1 - float(self.steps(n))
-        return product
+    def distinct(self, o: int, taken: int, tied: Mask) -> list[int]:
+        """The actions that tie in a row, the one taken first, one of each set that do the same."""
+        found: dict[int, int] = {}
+        for a in (taken, *np.flatnonzero(tied).tolist()):
+            found.setdefault(int(self.same[o, a]), int(self.order[a]))
+        return list(found.values())
 
-    # ---------------------------------------------------------------- the rest of the segment
-
-    def glance(self, goal: Actions, x: Fraction) -> Glance:
-        """What x pi + (1-x) goal is like. Where floats cannot tell, `goal` stays greedy."""
-        found = self.look(mixed(self.pi, goal, self.field.one(x)), 3 * self.n + 5)
-        tau, is_open = self.chooser.choose(found, goal, self.kept > 0)
-        self.chooser.refuse_unknown(found, is_open)
-        return Glance(found, tau, is_open)
-
-    def leaving(self, goal: Actions, counts: Mask) -> Mask:
-        """The rows on which `goal` does not stay greedy on the rest of the segment. They go up to
-        the first relevant row that leaves, without that row if others left before."""
-        if self.polynomial is not None and self.exact:
-            return self._leaving_exactly(goal)
-        if self.task is not None:
-            return self._leaving_compiled(goal)
-        found = np.zeros(len(goal), dtype=bool)
-        for x in GRID[:0:-1]:
-            leaving = (goal >= 0) & (self.glance(goal, x).tau != goal)
-            if (leaving & counts).any():
-                return found if found.any() else leaving
-            found |= leaving
-        return found
-
-    def _leaving_compiled(self, goal: Actions) -> Mask:
-        """The same by Bernstein coefficients: q(o,a) times weight is a polynomial in x."""
-        assert self.task is not None
-        leaves, sure = np.zeros((1, len(goal)), dtype=np.uint8), np.empty(1, dtype=bool)
-        look_ahead(
-            self.task.tables, self.task.R[None], self.pi[None], goal[None],
-            np.array([self._error]), self.chooser.same, self._room, leaves, sure,
-        )  # fmt: skip
-        return (leaves[0] > 0) & (goal >= 0)
-
-    def _leaving_exactly(self, goal: Actions) -> Mask:
-        """The same in fractions, decided: no coefficient may be negative."""
-        assert self.polynomial is not None
-        nodes, matrix = bernstein_at_nodes(self.polynomial.levels)
-        looks = [self.look(mixed(self.pi, goal, x)) for x in nodes]
-        same, leaving = self.chooser.same, np.zeros(len(goal), dtype=bool)
-        rivals = same != np.take_along_axis(same, goal[:, None], axis=1)
-        if self.P.allowed is not None:
-            rivals &= self.P.allowed[:, self.order]
-        for o in np.flatnonzero(goal >= 0).tolist():
-            for a in np.flatnonzero(rivals[o]).tolist():
-                ahead = [
-                    0
-                    if look.q[o, a] is None
-                    else (look.q[o, goal[o]] - look.q[o, a]) * look.weight[o]
-                    for look in looks
-                ]
-                found = (matrix @ np.array(ahead, dtype=object)).tolist()
-                # a tie on all of the segment goes to the column that comes first
-                leaving[o] |= min(found) < 0 or (max(found) == 0 and a < goal[o])
-        return leaving
-
-    def seen_at(self, goal: Actions) -> Mask:
-        """The rows that have a weight where the segment ends."""
-        found = self.glance(goal, Fraction(0)).found
-        return np.asarray(found.weight != 0, dtype=bool) | found.lacking
+    @property
+    def ties(self) -> tuple[Tie, ...]:
+        """The ties so far, with their labels."""
+        found, P, (at,) = [], self.P, self.state.tied_at
+        for o in np.lexsort((np.arange(len(at)), at)).tolist():
+            if at[o] >= 0:
+                tied = self.distinct(o, int(self.state.taken[0, o]), self.state.tied[0, o])
+                actions = tuple(P.A[a] for a in tied)
+                words = f"{P.O.text(P.O[o])}: {', '.join(map(P.A.text, actions))}"
+                how = EQUAL if self.exact else ROUNDING
+                found.append(Tie(int(at[o]), P.O[o], actions, how, words))
+        return tuple(found)
 
 
 def completed(P: POMDP, actions: Actions, otherwise: Policy) -> Policy:
@@ -320,9 +357,3 @@ def mixed(pi: Array, goal: Actions, x: Any) -> Array:
     table[rows] = table[rows] * x
     table[rows, goal[rows]] += 1 - x
     return table
-
-
-@lru_cache(maxsize=256, typed=True)  # 0.1 is 1/10, a fraction that equals the float is not
-def exact_step(size: Number) -> Fraction:
-    """A step as a fraction: a float is the decimal that it is printed as, 0.02 is 1/50."""
-    return read_decimal(size) if isinstance(size, float) else Fraction(size)

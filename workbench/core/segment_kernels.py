@@ -11,9 +11,6 @@ from __future__ import annotations
 from workbench.core.horizon_kernels import evaluate_here
 from workbench.core.kernels import inline_kernel, lean_entry
 
-_CLIPS = 3
-"""Times that the place where a polynomial turns negative is narrowed down."""
-
 
 @inline_kernel
 def look_along(tables, R, pi, goal, error, alike, work, leaves, is_known):
@@ -64,21 +61,14 @@ def look_along(tables, R, pi, goal, error, alike, work, leaves, is_known):
 
 @inline_kernel
 def last_negative(nodes, part):
-    """An x above which the polynomial with Bernstein coefficients `part` is positive."""
-    last, x = len(part) - 1, 1.0
-    for _ in range(_CLIPS):
-        # it lies above each line through its last coefficient and another one
-        cut = 0.0
-        for i in range(last):
-            if part[i] < 0.0:
-                share = 1.0 if part[last] <= 0.0 else part[i] / (part[i] - part[last])
-                cut = max(cut, nodes[i] + (1.0 - nodes[i]) * share)
-        x *= cut
-        # the coefficients on [0, cut], by de Casteljau
-        for i in range(1, last + 1):
-            for j in range(last, i - 1, -1):
-                part[j] = (1.0 - cut) * part[j - 1] + cut * part[j]
-    return x
+    """An x above which the polynomial with Bernstein coefficients `part` is positive: it lies above
+    each line through its last coefficient and another one."""
+    last, cut = len(part) - 1, 0.0
+    for i in range(last):
+        if part[i] < 0.0:
+            share = 1.0 if part[last] <= 0.0 else part[i] / (part[i] - part[last])
+            cut = max(cut, nodes[i] + (1.0 - nodes[i]) * share)
+    return cut
 
 
 @lean_entry

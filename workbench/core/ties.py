@@ -10,17 +10,46 @@ the unit of reward.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.numbers import Number
-from workbench.core.space import Space
-from workbench.text import did_you_mean
+from workbench.core.numbers import Number, Numbers
+from workbench.core.rows import add_rows, own_rows
+from workbench.core.space import Label, Space
+from workbench.text import did_you_mean, show
+
+if TYPE_CHECKING:
+    from workbench.core.pomdp import POMDP
 
 TIES = ("last", "first")
+EQUAL, ROUNDING = "equal", "within rounding"
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Actions among which greedy had to be told which to take.
+
+    Attributes
+    ----------
+    iterate : the first at which actions of this row tied.
+    o, actions : the observation, and the actions, the one taken first.
+    how : "equal"; or "within rounding": bounds on the errors of floats cannot tell them apart.
+    """
+
+    iterate: int
+    o: Label
+    actions: tuple[Label, ...]
+    how: str
+    words: str = field(default="", compare=False, repr=False)
+    """Row and actions in the short form of the POMDP's labels."""
+
+    def __str__(self) -> str:
+        words = self.words or f"{show(self.o)}: {', '.join(map(show, self.actions))}"
+        return f"iterate {self.iterate:,}, {words} ({self.how})"
 
 
 def tie_order(A: Space, ties: str = "last") -> NDArray[np.int64]:
@@ -80,3 +109,39 @@ def greedy_actions(
         least = np.where(lacks, -np.inf, filled - reach).max(axis=1, keepdims=True)
         possible = (filled + reach >= least) & ~lacks
     return np.where(lacks.all(axis=1), -1, order[np.argmax(possible, axis=1)])
+
+
+def same_actions(P: POMDP) -> NDArray[np.int64]:
+    """`same[o, a]`: actions with the same entry have the same outcomes in every state behind o.
+
+    Such actions tie under every policy: a write on the last step, a step into one of two walls.
+    Outcomes that end are the same if they pay the same. Outcomes are compared by hashes of 64 bits.
+    """
+    goal = np.where(P.terminal.mask[P.p.s_next], len(P.S), P.p.s_next)
+    outcome = _scramble(_codes(P.p.prob))
+    outcome = _scramble(_scramble(outcome ^ _codes(P.p.r)) ^ _scramble(goal.astype(np.uint64)))
+    rows = add_rows(P.p.row_ptr, outcome, np.zeros(len(P.S) * len(P.A), dtype=np.uint64))
+    rows = rows.reshape(len(P.S), len(P.A))
+    entry_s = own_rows(P.omega.row_ptr)
+    seen = np.flatnonzero(~P.terminal.mask[entry_s])
+    found = np.zeros((len(P.O), len(P.A)), dtype=np.uint64)
+    state = _scramble(entry_s[seen].astype(np.uint64))[:, None]
+    np.add.at(found, P.omega.o[seen], _scramble(rows[entry_s[seen]] ^ state))
+    return found.view(np.int64)
+
+
+def _codes(numbers: Numbers) -> NDArray[np.uint64]:
+    """A whole number for each entry, the same for equal ones."""
+    if numbers.codes is not None:
+        return numbers.codes.astype(np.uint64)
+    codes = np.unique(numbers.floats, return_inverse=True)[1]
+    return np.asarray(codes.reshape(numbers.shape), dtype=np.uint64)
+
+
+def _scramble(x: NDArray[Any]) -> NDArray[np.uint64]:
+    """The mixing function of splitmix64 (Steele, Lea and Flood 2014)."""
+    with np.errstate(over="ignore"):
+        x = x + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(x ^ (x >> np.uint64(31)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workbench.core.double_kernels import UNIT
 from workbench.core.kernels import compile_kernel
 from workbench.core.linear_kernels import bicgstab
-from workbench.core.oracle_kernels import FEWEST_VISITS
+from workbench.core.loop_kernels import FEWEST_VISITS
 
 _AIM, _ITERATIONS = 1e-13, np.int64(400)
 """Residuals that solutions aim at, as a share of the solution, and iterations on the way there."""

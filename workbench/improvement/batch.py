@@ -28,29 +28,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.core import oracle_kernels as kernels
 from workbench.core.augment import augment
-from workbench.core.ending import (
-    FIRST_LOOK_FOR_CYCLES,
-    LONG_SINCE,
-    MOST_LOOKS,
-    WINDOW,
-    settling_time,
-)
+from workbench.core.compiled_loops import CompiledLoops, exact_step
+from workbench.core.ending import Search
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.families import Family
-from workbench.core.greedy_choice import ROUNDING, same_actions
 from workbench.core.horizon import UNIT, Unrolled, unroll
 from workbench.core.horizon_kernels import evaluate_policy
-from workbench.core.improve import BUDGET, improve
+from workbench.core.improve import BUDGET
 from workbench.core.memory import Memory
 from workbench.core.numbers import Number
-from workbench.core.oracle_loop import exact_step
-from workbench.core.period_kernels import find_periods
-from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.segment_kernels import look_ahead
-from workbench.core.ties import TIES, tie_order
+from workbench.core.ties import TIES, same_actions, tie_order
 from workbench.executors.executor import make_executor
 from workbench.improvement.climb_kernels import climb_many
 from workbench.progress import Waiting
@@ -121,8 +110,7 @@ class Structure:
     ----------
     task : unrolled, with numbers 1, 2, ... for the rewards of the sequences and 0 for no reward.
     shape : rows and columns of a policy.
-    alike, at_start : `alike[m, j]`, columns of a policy with the same entry do the same, and have
-        the same q under the uniform policy, whatever the rewards.
+    alike : `alike[m, j]`, columns of a policy with the same entry do the same.
     """
 
     length: int
@@ -132,7 +120,6 @@ class Structure:
     task: Unrolled
     shape: tuple[int, int]
     alike: NDArray[np.int64]
-    at_start: NDArray[np.int64]
 
     @cached_property
     def encodable(self) -> NDArray[np.bool_]:
@@ -213,22 +200,7 @@ def _unrolled(length: int, actions: int, memory: Memory | str, ties: str) -> Str
         task=task,
         shape=(len(rows), len(E.A)),
         alike=np.ascontiguousarray(same_actions(E)[rows][:, order]),
-        at_start=_alike_at_start(task, len(rows)),
     )
-
-
-def _alike_at_start(task: Unrolled, rows: int) -> NDArray[np.int64]:
-    """Columns with the same entry have the same q under the uniform policy, whatever the rewards.
-
-    q times weight is a sum of rewards there, so sums that differ do so for random rewards, but for
-    a chance of 1e-9. Whole numbers below 2^53 are not rounded.
-    """
-    work, columns = task.make_work(rows), len(task.tables.column)
-    pays = np.random.default_rng(0).integers(0, 1 << 30, int(task.R.max(initial=0)) + 1)
-    pays[0] = 0  # what is no reward
-    R = pays[task.R.astype(np.int64)].astype(np.float64)
-    evaluate_policy(task.tables, R, np.ones((rows, columns)), work)
-    return np.unique(work.q, return_inverse=True)[1].reshape(work.q.shape)
 
 
 # ---------------------------------------------------------------------- the batch
@@ -249,8 +221,8 @@ class BatchResult:
         without such a limit.
     iterates : how many there were until the end was seen; amplitude : the range of the value over a
         limit cycle, or over the last iterates when the budget ran out.
-    unsure : whether q-values came closer than could be told, in floats and, if these were settled,
-        by `improve`; then what was greedy before stayed so.
+    unsure : whether q-values came closer than floats can tell, and do not tie for a reason; then
+        what was greedy before stayed so.
     scale, spread : the size of the largest reward, and the range of the rewards.
     """
 
@@ -302,7 +274,6 @@ def stuck(
     *,
     budget: int = BUDGET,
     workers: int | None = None,
-    settle: bool = True,
 ) -> BatchResult:
     """Run the oracle loop from the uniform policy on many sequence tasks.
 
@@ -315,8 +286,6 @@ def stuck(
     ties : see `policy.tie_order`.
     budget : the most iterates of a run.
     workers : threads; None takes one for each core.
-    settle : run loops again by `improve` in which numbers came closer than floats can tell; else
-        `unsure` says which these are.
 
     >>> recall4 = [[-5, 0.5, 1, 0.5], [0, 0.5, -0.5, 0.75], [0, 0.5, -5, 0.5], [0, 0.5, -5, 0.5]]
     >>> [stuck([recall4], memory).value.item() for memory in ("B1", "B2", "OA1")]
@@ -334,8 +303,6 @@ def stuck(
         _Batch(shape, flat[part], step, budget, found[part], how[part]).run()
 
     in_parallel(some, len(flat), workers, f"oracle loop with {shape.memory} on {len(flat):,} tasks")
-    for i in np.flatnonzero(how[:, 3]).tolist() if settle else []:
-        found[i], how[i] = _settled(table[i], memory, step, ties, budget)
     best, exact = best_values(flat, shape, workers)
     low, high = flat.min(axis=1), flat.max(axis=1)
     return BatchResult(
@@ -355,215 +322,67 @@ def stuck(
     )
 
 
-_PER_LOOP = ("active", "values", "marks", "R", "least", "unit", "why")
-"""The arrays of a batch whose first axis are its loops."""
-
-
-class _Batch:
-    """Loops on tasks of one size, run together until each has ended.
+class _Batch(Search):
+    """Loops on tasks of one size, run side by side until each has ended.
 
     `out[i]` gets (value, amplitude) and `how[i]` (ended, sequence, iterates, unsure).
     """
 
     def __init__(
-        self,
-        shape: Structure,
-        given: Floats,
-        step: float,
-        budget: int,
-        out: Floats,
+        self, shape: Structure, given: Floats, step: float, budget: int, out: Floats,
         how: NDArray[np.int64],
-    ):
-        self.shape, self.given, self.step, self.budget = shape, given, step, budget
-        self.out, self.how = out, how
-        self.keep = float(1 - exact_step(step))
-        self.work = shape.task.make_work(shape.shape[0])
-        self.active = np.arange(len(given))
-        self.values, self.marks = np.empty((len(given), 0)), np.empty((len(given), 0), np.uint64)
-        self.R, self.least, self.unit, self.whole = self._normalised()
-        self.loops = self._begin()
-        self.why = np.full(len(given), kernels.OPEN)
-
-    def _normalised(self) -> tuple[Floats, Floats, NDArray[np.int32], NDArray[np.bool_]]:
-        """R[i] of the rewards less the least, in a power of two as their unit. It also says whether
-        these are whole numbers of a smaller unit, whose sums over all sequences are not rounded."""
-        low, high = self.given.min(axis=1, initial=np.inf), self.given.max(axis=1, initial=-np.inf)
-        _, unit = np.frexp(np.maximum(-low, high))  # of the largest reward: nothing overflows
-        scaled = np.ldexp(self.given, -unit[:, None])
-        least = np.ldexp(low, -unit)[:, None]
-        r = scaled - least
-        # nothing fell below the least float, and the difference is a float (Dekker 1971)
-        same = (np.ldexp(scaled, unit[:, None]) == self.given) & (scaled - r == least)
-        same &= r + least == scaled
-        ways = float(self.shape.shape[1]) ** self.shape.length
-        _, digits = np.frexp(r.max(axis=1, initial=0.0) * ways)
-        grains = np.ldexp(r, 53 - digits[:, None])
-        whole = (same & (grains == np.floor(grains))).all(axis=1)
-        codes = self.shape.task.R.astype(np.int64)
-        R = np.concatenate([np.zeros((len(r), 1)), r], axis=1)[:, codes]
-        return np.ascontiguousarray(R), least[:, 0], unit, whole
-
-    def _begin(self) -> kernels.Loops:
-        """The loops at the uniform policy, with what is greedy there."""
-        n, (rows, columns), task = len(self.given), self.shape.shape, self.shape.task
-        size = self.R.max(axis=(1, 2), initial=0.0)  # paid once, at the end: no sum over levels
-        loops = kernels.begin_loops(
-            np.full((n, rows, columns), 1.0 / columns),
-            self.shape.alike,
-            size * (task.error + UNIT),  # a rounding more: rewards are less the least
-            size * task.growth,
+    ):  # fmt: skip
+        low, high = given.min(axis=1, initial=np.inf), given.max(axis=1, initial=-np.inf)
+        _, self.unit = np.frexp(np.maximum(-low, high))  # of the largest reward: nothing overflows
+        self.least = np.ldexp(low, -self.unit)
+        r = np.ldexp(given, -self.unit[:, None]) - self.least[:, None]
+        (rows, columns), task = shape.shape, shape.task
+        loops = CompiledLoops(
+            task,
+            _by_code(r, task),
+            np.full((len(r), rows, columns), 1.0 / columns),
+            shape.alike,
+            lambda n: step,
+            # paid once, at the end: no sum over levels; a rounding more, since the least is off
+            size=1.1 * r.max(axis=1, initial=0.0),
+            first=float(1 - exact_step(step)) ** _PATIENCE,
+            skips=True,
         )
-        # q times a power of the number of columns is the same sum of rewards with pi = 1
-        # everywhere: whole numbers are compared as they are
-        loops.pi[:] = np.where(self.whole, 1.0, 1.0 / columns)[:, None, None]
-        error = np.where(self.whole, 0.0, loops.error)
-        self.values = np.empty((n, 1))
-        at_start = self.shape.at_start
-        kernels.choose_many(task.tables, self.R, loops, error, at_start, self.work, self.values)
-        loops.unsure[:] &= ~self.whole
-        self.values[self.whole] /= float(columns) ** self.shape.length
-        loops.pi[:] = 1.0 / columns
-        return loops
+        super().__init__(loops, budget, step)
+        self.shape, self.given, self.out, self.how = shape, given, out, how
 
-    def run(self) -> None:
-        """Run all loops to their ends."""
-        stop, settle = FIRST_LOOK_FOR_CYCLES, settling_time(self.step)
-        n, first = 0, self.keep**_PATIENCE
-        while len(self.active):
-            until = min(stop, self.budget)
-            self._advance(until - n, first)
-            n = until
-            fixed = self.why == kernels.FIXED
-            self._note_limits(fixed, self.loops.greedy)
-            self._leave(fixed)
-            goal, limits = self._limits_that_count(n)
-            self._note_limits(limits, goal)
-            self._leave(limits)
-            if n == self.budget:
-                values, error = np.empty((len(self.active), 1)), self.loops.error
-                tables, alike = self.shape.task.tables, self.shape.alike
-                kernels.choose_many(tables, self.R, self.loops, error, alike, self.work, values)
-                last = self.values[:, -min(WINDOW, max(1, self.budget // 2)) :]
-                self._note_values(_BUDGET, values, np.hstack([last, values]))
-                return
-            periods = np.zeros(len(self.active), dtype=np.int64)
-            find_periods(self.marks, settle, np.empty(n + 1, dtype=np.int64), periods)
-            periods[n + periods > self.budget] = 0
-            self._go_round(periods)
-            # looks grow rarer as the run grows longer, so that they stay a share of it
-            stop = stop * 3 // 2
-
-    def _advance(self, count: int, first: float) -> None:
-        begin, tables = self.marks.shape[1], self.shape.task.tables
-        values, marks = (np.empty((len(self.active), count), t) for t in (np.float64, np.uint64))
-        steps, keeps = np.full(count, self.step), np.full(count, self.keep)
-        if begin == 0:  # what is greedy at the start is known already
-            values[:], self.values = self.values, self.values[:, :0]
-        kernels.run_loops(
-            tables, self.R, self.loops, self.work, self.shape.alike, steps, keeps, first, begin,
-            values, marks, self.why, None,
-        )  # fmt: skip
-        self.values, self.marks = np.hstack([self.values, values]), np.hstack([self.marks, marks])
-
-    def _leave(self, gone: NDArray[np.bool_]) -> None:
-        """Go on without some loops."""
-        if gone.any():
-            left = ~gone
-            some: Any = [x[left] for x in self.loops]
-            self.loops = kernels.Loops(*some)
-            for name in _PER_LOOP:
-                setattr(self, name, getattr(self, name)[left])
-
-    def _limits_that_count(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Limits of loops in which rows that the limit does not visit go on changing
-        (`improve`)."""
-        loops, task = self.loops, self.shape.task
-        moving = self.keep ** (n - loops.since) > LONG_SINCE
-        goal = np.where(moving, -1, loops.greedy)
-        left = np.flatnonzero(moving.any(axis=1) & ~moving.all(axis=1))
-        limits = np.zeros(len(goal), dtype=bool)
-        for _ in range(MOST_LOOKS):
-            if not len(left):
-                break
-            leaves = np.zeros((len(left), goal.shape[1]), dtype=np.uint8)
-            sure, error = np.empty(len(left), dtype=bool), loops.error + n * loops.growth
-            look_ahead(
-                task.tables, self.R[left], loops.pi[left], goal[left], error[left],
-                self.shape.alike, self.work, leaves, sure,
-            )  # fmt: skip
-            stays = ~leaves.any(axis=1)
-            limits[left[stays]] = True
-            loops.unsure[left[stays]] |= ~sure[stays]
-            # a row without a goal is seen at the end: then it counts, and there is no limit
-            going = ~stays & ~((leaves > 0) & (goal[left] < 0)).any(axis=1)
-            left, leaves = left[going], leaves[going]
-            goal[left] = np.where(leaves, -1, goal[left])
-        return goal, limits
-
-    def _note_limits(self, which: NDArray[np.bool_], goal: NDArray[np.int64]) -> None:
+    def note_limits(self, which: NDArray[np.bool_], goal: NDArray[np.int64]) -> NDArray[np.bool_]:
         i, end = self.active[which], self.shape.made(goal[which])
-        self._note(which, _FIXED, end)
-        self.out[i, 0], self.out[i, 1] = self.given[i, end], 0.0
+        self.out[i] = np.stack([self.given[i, end], np.zeros(len(i))], axis=1)
+        state = self.loops.state
+        self.how[i] = np.stack(
+            [np.full(len(i), _FIXED), end, state.n[which], state.unsure[which]], axis=1
+        )
+        return which
 
-    def _note(self, which: NDArray[np.bool_], ended: int, end: Any) -> None:
-        told = (ended, end, self.loops.n[which], self.loops.unsure[which])
-        for column, x in enumerate(told):
-            self.how[self.active[which], column] = x
+    def note_cycle(self, where: NDArray[np.int64], loops: CompiledLoops, period: int) -> None:
+        self._note(where, _CYCLE, loops, loops.values[:, -period:])
 
-    def _go_round(self, periods: NDArray[np.int64]) -> None:
-        """Follow the loops that have a period once more around, and take their values."""
-        here = {name: getattr(self, name) for name in (*_PER_LOOP, "loops")}
-        for period in np.unique(periods[periods > 0]).tolist():
-            self._leave(periods != period)
-            self.loops.look[:] = -1.0
-            self._advance(period, -1.0)
-            last = self.values[:, -period:]
-            self._note_values(_CYCLE, last, last)
-            for name, x in here.items():
-                setattr(self, name, x)
-        self._leave(periods > 0)
+    def note_budget(self) -> None:
+        loops = self.loops
+        now = [evaluate_policy(self.shape.task.tables, R, pi, loops.work)
+               for R, pi in zip(loops.R, loops.state.pi, strict=True)]  # fmt: skip
+        values = np.column_stack([loops.values, now])[:, -self.window :]
+        self._note(self.active, _BUDGET, loops, values)
 
-    def _note_values(self, ended: int, worth: Floats, last: Floats) -> None:
-        self._note(np.ones(len(self.active), dtype=bool), ended, -1)
-        self.out[self.active, 0] = np.ldexp(self.least + worth.mean(axis=1), self.unit)
-        reach = np.nanmax(last, axis=1) - np.nanmin(last, axis=1)
-        self.out[self.active, 1] = np.ldexp(reach, self.unit)
-
-
-def _settled(
-    rewards: Floats, memory: Memory | Family | str, step: float, ties: str, budget: int
-) -> tuple[tuple[float, float], tuple[int, int, int, bool]]:
-    """What `improve` says of one task: (value, amplitude), and (ended, sequence, iterates, unsure).
-
-    Where it cannot tell either, what it does depends on floats: it is given rewards less the least,
-    in a power of two as their unit, like the kernels.
-    """
-    exact = np.vectorize(Fraction, otypes=[object])(rewards)
-    least = exact.min()
-    spread = exact.max() - least
-    unit = Fraction(2) ** (spread.numerator.bit_length() - spread.denominator.bit_length())
-    E = augment(sequence_task(((exact - least) / unit).tolist()), memory)
-    run = improve(E, uniform(E), step=step, ties=ties, budget=budget)
-    unsure = any(tie.how == ROUNDING for tie in run.ties)
-    ended = ENDINGS.index(run.ended)
-    if run.limit is None:
-        value = least + unit * Fraction(run.mean if run.ended == "limit cycle" else run.value)
-        amplitude = float(unit * Fraction(run.amplitude))
-        return (float(value), amplitude), (ended, -1, run.iterates, unsure)
-    sequence = _made(E, run.limit)
-    place = int(np.ravel_multi_index(sequence, rewards.shape))
-    return (float(rewards[sequence]), 0.0), (ended, place, run.iterates, unsure)
+    def _note(self, i: NDArray[np.int64], ended: int, loops: CompiledLoops, values: Floats) -> None:
+        worth = values[:, -1] if ended == _BUDGET else values.mean(axis=1)
+        reach = np.nanmax(values, axis=1) - np.nanmin(values, axis=1)
+        self.out[i] = np.ldexp(
+            np.stack([self.least[i] + worth, reach], axis=1), self.unit[i][:, None]
+        )
+        self.how[i] = (ended, -1, loops.n, 0)
+        self.how[i, 3] = loops.state.unsure
 
 
-def _made(E: POMDP, pi: Policy) -> tuple[int, ...]:
-    """The sequence of actions that a deterministic policy makes."""
-    (s,) = E.mu.support.tolist()
-    made: list[int] = []
-    while not E.terminal.mask[s]:
-        a = int(pi.prob.floats[E.omega.o[E.omega.row_ptr[s]]].argmax())
-        made.append(E.A[a][0])
-        s = int(E.p.s_next[E.p.row_ptr[s * len(E.A) + a]])
-    return tuple(made)
+def _by_code(r: Floats, task: Unrolled) -> Floats:
+    """R[i] of the kernels, from the rewards of the sequences of some tasks."""
+    return np.concatenate([np.zeros((len(r), 1)), r], axis=1)[:, task.R.astype(np.int64)]
 
 
 def best_values(
@@ -586,11 +405,10 @@ def best_values(
         # rewards of at least 0, for which an ascent never falls
         low = flat[left].min(axis=1)
         rest, climbed = flat[left] - low[:, None], np.empty(len(left))
-        codes = shape.task.R.astype(np.int64)
 
         def some(part: slice) -> None:
             work = shape.task.make_work(shape.shape[0])
-            R = np.concatenate([np.zeros((len(rest[part]), 1)), rest[part]], axis=1)[:, codes]
+            R = _by_code(rest[part], shape.task)
             climb_many(shape.task.tables, R, starts, _ASCENT_STEPS, work, climbed[part])
 
         in_parallel(

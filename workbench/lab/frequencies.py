@@ -154,4 +154,4 @@ def stuck_with_all(rewards: NDArray[np.float64], memories: Sequence[str]) -> NDA
 def _ended(rewards: NDArray[np.float64], memory: str) -> BatchResult:
     """Where the loops end, in floats. The few runs that floats cannot decide are not repeated: over
     so many tables they would take most of the time."""
-    return stuck(rewards, memory, settle=False)
+    return stuck(rewards, memory)

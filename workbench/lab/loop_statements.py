@@ -200,8 +200,7 @@ class LargerDoesWorse(_AboutLoops):
             return super().scores(space, codes)
         rewards = space.rewards(codes)
         small, large = (  # not settled: `exactly` decides what has a score
-            batch.stuck(rewards, memory, float(self.step), self.ties, settle=False)
-            for memory in self.memories
+            batch.stuck(rewards, memory, float(self.step), self.ties) for memory in self.memories
         )
         worse = (small.value - large.value) / _sizes(rewards) - _CLOSE
         return np.where((small.ended == "fixed") & (large.ended == "fixed"), worse, np.nan)
@@ -254,7 +253,7 @@ def _batch_gaps(
 ) -> NDArray[np.float64]:
     """The same gaps for many sequence tasks. The best value counts stochastic policies as far as
     ascents find them."""
-    found = batch.stuck(rewards, memory, float(step), ties, settle=False)  # `exactly` decides
+    found = batch.stuck(rewards, memory, float(step), ties)  # `exactly` decides
     gaps = np.where(found.stuck, found.gap / _sizes(rewards), -_CLOSE)
     return np.where(found.ended == "fixed", gaps, np.nan)
 

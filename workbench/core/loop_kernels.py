@@ -2,14 +2,13 @@
 """Compiled oracle loops for tasks in which no state comes back, many at a time.
 
 The loops of a batch share the task but for its rewards `R[b]`; a single run is a batch of one.
-`horizon_kernels` evaluates their policies, `segment_kernels` looks ahead.
-
-Actions are in the order in which ties are broken: the first maximum is greedy.
+`horizon_kernels` evaluates their policies, `segment_kernels` looks ahead. Actions are in the order
+in which ties are broken: the first maximum is greedy.
 
 Rounding. Visits are sums of products of numbers >= 0, so each is right to a small share of itself;
 values are right to a small share of the largest return. So q(o,a) w(o) is off by at most
 error w(o), and `error` grows with n because pi is rounded at every step. Actions closer than that
-are *open*.
+are *open*, and one more number is asked: whether they are as close at a random policy.
 """
 
 from __future__ import annotations
@@ -30,10 +29,6 @@ FEWEST_VISITS = 1e-250
 _LISTED = 12
 """Greedy policies that a loop remembers, so that it can tell a new one."""
 
-MADE, OPEN, SETTLED, FIXED = range(4)
-"""Why a loop stopped: all its iterates are made; nothing was made, since greedy is known already;
-greedy has not changed for long; its greedy policy stays greedy for ever."""
-
 
 class Loops(NamedTuple):
     """The loops of a batch.
@@ -44,12 +39,15 @@ class Loops(NamedTuple):
         this one, -1 for rows without weight.
     since, n : the iterate at which each row changed last, and how many iterates were made.
     mark : tells greedy policies apart; kept : the product of 1 - step since it changed.
-    look : the rest of the segment is looked at when `kept` is at most this.
+    look : the rest of the segment is looked at when `kept` is at most this; fixed : whether greedy
+        stays what it is on all of it.
     error, growth : q is off by at most error + n growth.
     open : rows that the bounds leave open; unsure : whether that was decided by what came before.
     alike : `alike[b, o, a]`, actions with the same entry tie.
     rho, listed : a random policy of those that the greedy policies so far span, and the marks of
         the latest of these.
+    tied_at, tied, taken : the first tie of each row: its iterate (-1 for none), the actions, and
+        the one taken.
     """
 
     pi: Floats
@@ -60,42 +58,43 @@ class Loops(NamedTuple):
     mark: NDArray[np.uint64]
     kept: Floats
     look: Floats
+    fixed: NDArray[np.bool_]
     error: Floats
     growth: Floats
     open: NDArray[np.uint8]
-    unsure: NDArray[np.uint8]
+    unsure: NDArray[np.bool_]
     alike: Places
     rho: Floats
     listed: NDArray[np.uint64]
-
-
-class TieNotes(NamedTuple):
-    """The first tie of each row: its iterate (-1 for none), the columns, and the one taken."""
-
-    first: Places
-    tied: NDArray[np.uint8]
+    tied_at: Places
+    tied: NDArray[np.bool_]
     taken: Places
 
 
-def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats) -> Loops:
+def begin_loops(pi: Floats, alike: Places, error: Floats, growth: Floats, look: float) -> Loops:
     """Loops at the policies `pi[b]`, whose actions are alike in all as `alike[o, a]` says."""
     count, rows, _ = pi.shape
+    none, nowhere = np.zeros(count, dtype=bool), np.full((count, rows), -1)
     return Loops(
         pi=pi,
-        greedy=np.full((count, rows), -1),
-        found=np.full((count, rows), -1),
+        greedy=nowhere.copy(),
+        found=nowhere.copy(),
         since=np.zeros((count, rows), dtype=np.int64),
         n=np.zeros(count, dtype=np.int64),
         mark=np.zeros(count, dtype=np.uint64),
         kept=np.ones(count),
-        look=np.zeros(count),
+        look=np.full(count, look),
+        fixed=none.copy(),
         error=error,
         growth=growth,
         open=np.zeros((count, rows), dtype=np.uint8),
-        unsure=np.zeros(count, dtype=np.uint8),
+        unsure=none,
         alike=np.repeat(alike[None], count, axis=0),
         rho=pi.copy(),
         listed=np.zeros((count, _LISTED), dtype=np.uint64),
+        tied_at=nowhere,
+        tied=np.zeros(pi.shape, dtype=bool),
+        taken=np.zeros((count, rows), dtype=np.int64),
     )
 
 
@@ -130,23 +129,23 @@ def choose_here(q, weight, error, alike, before, stays, found, is_open):
 
 
 @compile_kernel
-def choose_greedy(q, reach, alike, before, stays, found, is_open):
-    """`choose_here` for Python. The numbers of row o are off by at most `reach[o]`, 0 where there
-    are none."""
-    return choose_here(q, reach, 1.0, alike, before, stays, found, is_open)
+def choose_greedy(n, q, reach, alike, before, stays, found, is_open, tied_at, tied, taken):
+    """Choose for Python, and note ties. The numbers of row o are off by at most `reach[o]`, 0 where
+    there are none."""
+    choose_here(q, reach, 1.0, alike, before, stays, found, is_open)
+    note_ties(n, q, reach, 1.0, found, is_open, tied_at, tied, taken)
 
 
 @inline_kernel
-def note_ties(n, q, weight, error, found, is_open, ties):
+def note_ties(n, q, weight, error, found, is_open, tied_at, tied, taken):
     """Note the open rows that were not open before, with the columns that may be the largest."""
     for o in range(len(weight)):
-        if is_open[o] and ties.first[o] < 0:
-            ties.first[o], ties.taken[o] = n, found[o]
-            top = q[o, 0]
+        if is_open[o] and tied_at[o] < 0:
+            tied_at[o], taken[o], top = n, found[o], q[o, 0]
             for a in range(1, q.shape[1]):
                 top = max(top, q[o, a])
             for a in range(q.shape[1]):
-                ties.tied[o, a] = q[o, a] >= top - 2.0 * error * weight[o]
+                tied[o, a] = q[o, a] >= top - 2.0 * error * weight[o]
 
 
 @inline_kernel
@@ -166,37 +165,31 @@ def mark_of(greedy):
 
 @lean_entry
 def run_loops(
-    tables, R, loops, work, same, steps, keeps, first, begin, values, marks, why, ties
+    tables, R, loops, work, same, steps, keeps, first, skips, begin, values, marks
 ):  # fmt: skip
     """Make an iterate of every loop for each step, and write down values and marks from `begin` on.
 
-    With `ties` every value is found, the first tie of each row is noted, and loops stop where they
-    have settled. With None loops pass over iterates at which greedy is known (their values are
-    NaN), and stop where they are fixed; one whose `why` is OPEN begins with what is in `found`.
-    Numba leaves out what None makes needless. `first` is the first `look` after a change of greedy.
+    A loop stops where it is fixed. With `skips` it passes over iterates at which greedy is known;
+    their values are NaN. `first` is the first `look` after a change of greedy.
     """
     for b in range(len(R)):
-        is_chosen = why[b] == OPEN
-        why[b] = MADE
         pi, greedy, found, since = loops.pi[b], loops.greedy[b], loops.found[b], loops.since[b]
-        is_open, alike = loops.open[b], loops.alike[b]
-        n, kept, rewards = loops.n[b], loops.kept[b], R[b]
-        while n - begin < len(steps):
+        is_open, alike, rewards = loops.open[b], loops.alike[b], R[b]
+        n, kept = loops.n[b], loops.kept[b]
+        while n - begin < len(steps) and not loops.fixed[b]:
             at = n - begin
-            if not is_chosen:
-                values[b, at] = evaluate_here(tables, rewards, pi, work)
-                bound = loops.error[b] + loops.growth[b] * n
-                # after a full step nothing is left of what was greedy before
-                if choose_here(
-                    work.q, work.weight, bound, alike, greedy, kept > 0.0, found, is_open
-                ):
-                    if ties is not None:
-                        note_ties(n, work.q, work.weight, bound, found, is_open, ties)
-                    if loops.unsure[b] == 0:
-                        loops.unsure[b] = compare_at_random(
-                            tables, rewards, loops.rho[b], bound, alike, greedy, work, found,
-                            is_open,
-                        )  # fmt: skip
+            values[b, at] = evaluate_here(tables, rewards, pi, work)
+            bound = loops.error[b] + loops.growth[b] * n
+            # after a full step nothing is left of what was greedy before
+            if choose_here(work.q, work.weight, bound, alike, greedy, kept > 0.0, found, is_open):
+                note_ties(
+                    n, work.q, work.weight, bound, found, is_open,
+                    loops.tied_at[b], loops.tied[b], loops.taken[b],
+                )  # fmt: skip
+                if not loops.unsure[b]:
+                    loops.unsure[b] = compare_at_random(
+                        tables, rewards, loops.rho[b], bound, alike, greedy, work, found, is_open
+                    )
             mark = mark_here(found)
             if mark != loops.mark[b]:
                 loops.mark[b], loops.look[b], kept = mark, first, 1.0
@@ -206,26 +199,23 @@ def run_loops(
                 widen_span(mark, greedy, loops.rho[b], loops.listed[b], alike, same)
             marks[b, at] = mark
             passed, keep = 1, keeps[at]
-            if ties is None:  # noqa: SIM102 (numba prunes a branch on None alone)
-                if not is_chosen and kept * keep <= loops.look[b]:
-                    bound = loops.error[b] + loops.growth[b] * n
-                    stays, sure, leave = look_along(
-                        tables, rewards, pi, greedy, bound, alike, work, is_open, True
-                    )
-                    if stays:
-                        loops.unsure[b] |= not sure
-                        why[b] = FIXED
-                    # pi keeps keep^i of itself, and greedy stays while that is more than `leave`;
-                    # one less, since logarithms are rounded
-                    elif 0.0 < leave < 1.0 and keep < 1.0:
-                        passed = max(1, int(math.log(leave) / math.log(keep)) - 1)
-                        passed = min(passed, len(steps) - at)
-                    for i in range(1, passed):
-                        values[b, at + i], marks[b, at + i] = np.nan, mark
-                    keep **= passed
-                    # twice as many iterates after a look in vain: looks stay a share of the run
-                    loops.look[b] = kept * keep * (first if passed > 1 else kept * keep)
-            is_chosen = False
+            if kept * keep <= loops.look[b]:
+                stays, sure, leave = look_along(
+                    tables, rewards, pi, greedy, bound, alike, work, is_open, True
+                )
+                if stays:
+                    loops.fixed[b] = True
+                    loops.unsure[b] |= not sure
+                # pi keeps keep^i of itself, and greedy stays while that is more than `leave`;
+                # one less, since logarithms are rounded
+                elif skips and 0.0 < leave < 1.0 and keep < 1.0:
+                    passed = max(1, int(math.log(leave) / math.log(keep)) - 1)
+                    passed = min(passed, len(steps) - at)
+                for i in range(1, passed):
+                    values[b, at + i], marks[b, at + i] = np.nan, mark
+                keep **= passed
+                # twice as many iterates after a look in vain: looks stay a share of the run
+                loops.look[b] = kept * keep * (first if passed > 1 else kept * keep)
             kept *= keep
             for o in range(len(greedy)):
                 if greedy[o] >= 0:
@@ -233,10 +223,6 @@ def run_loops(
                         pi[o, a] *= keep
                     pi[o, greedy[o]] += steps[at] if passed == 1 else 1.0 - keep
             n += passed
-            if ties is not None and kept <= loops.look[b]:
-                why[b] = SETTLED
-            if why[b] != MADE:
-                break
         loops.n[b], loops.kept[b] = n, kept
 
 
@@ -290,18 +276,41 @@ def widen_span(mark, greedy, rho, listed, alike, same):
             rho[o, greedy[o]] += share
 
 
-@lean_entry
-def choose_many(tables, R, loops, error, alike, work, values):
-    """Find the greedy actions of each loop of a batch at its policy, and the value of that."""
-    for b in range(len(R)):
-        values[b, 0] = evaluate_here(tables, R[b], loops.pi[b], work)
-        loops.unsure[b] |= choose_here(
-            work.q,
-            work.weight,
-            error[b],
-            alike,
-            loops.greedy[b],
-            True,
-            loops.found[b],
-            loops.open[b],
-        )
+@compile_kernel
+def smallest_period(marks, fail):
+    """The smallest p with marks[i] == marks[i + p] throughout (Knuth-Morris-Pratt failure
+    function). `fail` is room for one number more than there are marks."""
+    n = len(marks)
+    fail[0] = fail[1] = 0
+    k = 0
+    for i in range(1, n):
+        while k > 0 and marks[i] != marks[k]:
+            k = fail[k]
+        if marks[i] == marks[k]:
+            k += 1
+        fail[i + 1] = k
+    return n - fail[n]
+
+
+@compile_kernel
+def period_of(marks, settle, fail):
+    """The period of the greedy policy, once earlier policies no longer count in pi. It is 0 if
+    there is none.
+
+    `settle` steps leave next to nothing of a policy. The end is looked at in two lengths: a short
+    one, which is cheap and enough for short periods, and half of all iterates.
+    """
+    n = len(marks)
+    for length in (max(16, 2 * settle), n // 2):
+        if settle < length <= n:
+            period = smallest_period(marks[n - length :], fail)
+            if 1 < period <= min(length - settle, length // 2):
+                return period
+    return 0
+
+
+@compile_kernel
+def find_periods(marks, settle, fail, periods):
+    """`period_of` for each loop of a batch."""
+    for b in range(len(marks)):
+        periods[b] = period_of(marks[b], settle, fail)
