@@ -22,7 +22,7 @@ to find (Pfleeger 1973); merging then gives one of which no two nodes can be mer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -91,7 +91,7 @@ class Controller(Showing, Drawn):
     def __post_init__(self) -> None:
         check_fields(self)
         _check(self.start, range(len(self)), f"the start of a controller for {self.P.name}", "node")
-        _ = self._places  # looks at every row that is used
+        _ = self._met  # looks at every row that is used
 
     def __len__(self) -> int:
         return len(self.names)
@@ -124,35 +124,9 @@ class Controller(Showing, Drawn):
     # ------------------------------------------------------------------ what can happen
 
     @cached_property
-    def _places(self) -> tuple[tuple[Label, Label, Node], ...]:
-        """The (s, o, n) at which actions are taken, breadth first. Missing or wrong rows raise
-        `PolicyError`."""
-        P = self.P
-        waiting = dict.fromkeys(
-            (s, o, n)
-            for s in P.mu
-            if s not in P.terminal
-            for o, y in P.omega(s).items()
-            for n, x in self.start.items()
-            if x * y != 0
-        )
-        queue = list(waiting)
-        for s, o, n in queue:  # grows while we walk
-            for a, x in self._acting(n, o).items():
-                if x == 0:
-                    continue
-                for (s_next, r), y in P.p(s, a).items():
-                    if y == 0 or s_next in P.terminal:
-                        continue
-                    for o_next, z in P.omega(s_next).items():
-                        if z == 0:
-                            continue
-                        for n_next, x_next in self._going((n, o, a, r, o_next)).items():
-                            reached = s_next, o_next, n_next
-                            if x_next != 0 and reached not in waiting:
-                                waiting[reached] = None
-                                queue.append(reached)
-        return tuple(queue)
+    def _met(self) -> tuple[dict[Entry, Any], dict[Event, Any]]:
+        """The rows that are used. Missing or wrong ones raise `PolicyError`."""
+        return _explore(self.P, self.start, self._acting, lambda event, row: self._going(event))
 
     def _acting(self, n: Node, o: Label) -> Mapping[Label, Number]:
         where = f"node {self.names[n]} where o={show(o)} is seen"
@@ -174,23 +148,15 @@ class Controller(Showing, Drawn):
         _check(self.after[event], range(len(self)), f"the node that follows {where}", "node")
         return self.after[event]
 
-    @cached_property
+    @property
     def visited(self) -> frozenset[Entry]:
         """The (n, o) at which actions are taken on P."""
-        return frozenset((n, o) for _, o, n in self._places)
+        return frozenset(self._met[0])
 
-    @cached_property
+    @property
     def events(self) -> tuple[Event, ...]:
         """The (n, o, a, r, o') that can happen on P while the episode goes on."""
-        found: dict[Event, None] = {}
-        for s, o, n in self._places:
-            for a, x in self.act[n, o].items():
-                for (s_next, r), y in self.P.p(s, a).items():
-                    if x * y != 0 and s_next not in self.P.terminal:
-                        for o_next, z in self.P.omega(s_next).items():
-                            if z != 0:
-                                found[n, o, a, r, o_next] = None
-        return tuple(found)
+        return tuple(self._met[1])
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
@@ -393,66 +359,77 @@ def controller_of(P: POMDP, memory: Memory | MemoryFamily | str, policy: Policy)
     policy.fits(augment(P, attached))
     if policy.prob.symbols:
         raise PolicyError("a controller is made of numbers: give the symbols of its policy a value")
-    return _Finder(P, attached, policy).found()
+
+    def acting(m: Label, o: Label) -> dict[Label, Number]:
+        found: dict[Label, Number] = {}
+        for (a, _), x in policy.row((m, o)).items():
+            found[a] = found.get(a, 0) + x
+        return found
+
+    def going(event: tuple[Any, ...], row: Mapping[Label, Number]) -> dict[Label, Number]:
+        m, o, a, r, o_next = event
+        writes = {w: x for (b, w), x in policy.row((m, o)).items() if b == a}
+        found: dict[Label, Number] = {}
+        for w, x in writes.items():
+            for m_next, g in attached.Gamma(m, w, o, a, r, o_next).items():
+                if g != 0:
+                    share = g if len(writes) == 1 else _ratio(x, row[a]) * g
+                    found[m_next] = found.get(m_next, 0) + share
+        return found
+
+    eta = {m: x for m, x in attached.eta.items() if x != 0}
+    act, after = _explore(P, eta, acting, going)
+    node = {
+        m: n for n, m in enumerate(dict.fromkeys([*eta, *(m for x in after.values() for m in x)]))
+    }
+    return Controller(
+        P,
+        tuple(map(attached.M.text, node)),
+        {node[m]: x for m, x in eta.items()},
+        {(node[m], o): row for (m, o), row in act.items()},
+        {(node[e[0]], *e[1:]): {node[m]: x for m, x in row.items()} for e, row in after.items()},
+    )
 
 
-class _Finder:
-    """Explore a memory and a policy, and turn them into a controller. Nodes are in order of
-    discovery."""
-
-    def __init__(self, P: POMDP, memory: Memory, policy: Policy):
-        self.P, self.memory, self.policy = P, memory, policy
-        self.nodes: dict[Label, Node] = {}
-        self.act: dict[Entry, dict[Label, Number]] = {}
-        self.after: dict[Event, dict[Node, Number]] = {}
-
-    def found(self) -> Controller:
-        P = self.P
-        start = {self._node(m): x for m, x in self.memory.eta.items() if x != 0}
-        waiting = dict.fromkeys(
-            (s, o, m)
-            for s in P.mu
-            if s not in P.terminal
-            for o, y in P.omega(s).items()
-            if y != 0
-            for m, x in self.memory.eta.items()
-            if x != 0
-        )
-        queue = list(waiting)
-        for s, o, m in queue:  # grows while we walk
-            for reached in self._after(s, o, m):
-                if reached not in waiting:
-                    waiting[reached] = None
-                    queue.append(reached)
-        names = tuple(map(self.memory.M.text, self.nodes))
-        return Controller(P, names, start, self.act, self.after)
-
-    def _node(self, m: Label) -> Node:
-        return self.nodes.setdefault(m, len(self.nodes))
-
-    def _after(self, s: Label, o: Label, m: Label) -> Iterator[tuple[Label, Label, Label]]:
-        P, n = self.P, self._node(m)
-        writes: dict[Label, dict[Label, Number]] = {}
-        for (a, w), x in self.policy.row((m, o)).items():
-            writes.setdefault(a, {})[w] = x
-        acting = {a: sum(row.values()) for a, row in writes.items()}
-        self.act[n, o] = acting
-        for a, row in writes.items():
+def _explore(
+    P: POMDP,
+    start: Mapping[Any, Number],
+    acting: Callable[[Any, Label], Mapping[Label, Number]],
+    going: Callable[[Any, Mapping[Label, Number]], Mapping[Any, Number]],
+) -> tuple[dict[Any, Mapping[Label, Number]], dict[Any, Mapping[Any, Number]]]:
+    """Walk breadth first over what can happen on P. Returns the rows `acting(n, o)` and
+    `going((n, o, a, r, o'), row)` that are met, in the order in which they are."""
+    queue = [
+        (s, o, n)
+        for s in P.mu
+        if s not in P.terminal
+        for o, y in P.omega(s).items()
+        for n, x in start.items()
+        if x * y != 0
+    ]
+    known = set(queue)
+    act: dict[Any, Mapping[Label, Number]] = {}
+    after: dict[Any, Mapping[Any, Number]] = {}
+    for s, o, n in queue:  # grows while we walk
+        if (n, o) not in act:
+            act[n, o] = acting(n, o)
+        for a, x in act[n, o].items():
+            if x == 0:
+                continue
             for (s_next, r), y in P.p(s, a).items():
                 if y == 0 or s_next in P.terminal:
                     continue
                 for o_next, z in P.omega(s_next).items():
                     if z == 0:
                         continue
-                    going: dict[Label, Number] = {}
-                    for w, x in row.items():
-                        for m_next, g in self.memory.Gamma(m, w, o, a, r, o_next).items():
-                            if g != 0:
-                                share = g if len(row) == 1 else _ratio(x, acting[a]) * g
-                                going[m_next] = going.get(m_next, 0) + share
-                    self.after[n, o, a, r, o_next] = {self._node(t): g for t, g in going.items()}
-                    for m_next in going:
-                        yield s_next, o_next, m_next
+                    event = n, o, a, r, o_next
+                    if event not in after:
+                        after[event] = going(event, act[n, o])
+                    for n_next, g in after[event].items():
+                        if g != 0 and (s_next, o_next, n_next) not in known:
+                            known.add((s_next, o_next, n_next))
+                            queue.append((s_next, o_next, n_next))
+    return act, after
 
 
 def probability_text(x: Number) -> str:
