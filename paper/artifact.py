@@ -107,7 +107,7 @@ BENCHMARKS = tuple(
         (PYTHON, f"{ROOT}/tests/benchmarks/{name}.py"),
         compares=False,
     )
-    for name in ("evaluation", "learners", "optimum", "equilibria", "lab", "growth")
+    for name in ("evaluation", "learners", "equilibria", "lab", "growth")
 )
 
 

@@ -8,7 +8,7 @@ row, one look and so one row of two actions for each, gamma .95, who falls out o
 first; by branch and bound over boxes. Nodes and boxes are counted for each second of processor
 time, and seconds ~ base^rows is fitted by least squares. Gap: of the largest of the corridors,
 after so many boxes. Histories: bounds beside Storm's belief unfolding (lower) and discretisation
-(upper), where stormpy is installed. For SARSOP see `optimum.py --files`.
+(upper), where stormpy is installed. For SARSOP see `optimum.py`.
 """
 
 from __future__ import annotations
