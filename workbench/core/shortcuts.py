@@ -151,7 +151,9 @@ def shortcuts(
     return found
 
 
-def _values_of(true: TDValues, td: TDValues, o: Label, a: Label) -> tuple[Number, Number, Number, Number]:
+def _values_of(
+    true: TDValues, td: TDValues, o: Label, a: Label
+) -> tuple[Number, Number, Number, Number]:
     return true.q[o, a], td.q[o, a], true.v[o], td.v[o]
 
 

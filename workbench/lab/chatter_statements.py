@@ -11,24 +11,21 @@ part of its certificate.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from workbench.certificates.cycle import certify_cycle
 from workbench.core.augment import augment
-from workbench.core.errors import NeverEnds, NotSolved, TooLarge, WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.core.improve import improve
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
+from workbench.lab.loop_statements import proved
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, Statement, Verdict, largest_reward, listed
 from workbench.optima.best_memoryless import best_memoryless
-from workbench.results.json import model_from_json, model_json
 
 _BUDGET = 4_000
 
@@ -85,7 +82,7 @@ class OracleChatters(Statement):
         facts: dict[str, str] = {}
         certificates = []
         for memory in self.memory:
-            found = cycle_certificate(P, memory, self.step, self.ties)
+            found = proved(certify_cycle, P, memory, self.step, self.ties)
             if found is None:
                 return Verdict(None, {**facts, memory: "no limit cycle is proved"})
             low, high = Fraction(found["lowest"]), Fraction(found["highest"])
@@ -98,16 +95,3 @@ class OracleChatters(Statement):
                 return Verdict(None, facts)
             certificates.append(found)
         return Verdict(True, facts, tuple(certificates))
-
-
-@lru_cache(maxsize=512)
-def _certified(model: str, memory: str, step: Fraction, ties: str) -> dict[str, Any] | None:
-    return certify_cycle(model_from_json(json.loads(model)), memory, step, ties)
-
-
-def cycle_certificate(P: POMDP, memory: str, step: Fraction, ties: str) -> dict[str, Any] | None:
-    """The certificate of the limit cycle that the loop tends to. None if none could be proved."""
-    try:
-        return _certified(json.dumps(model_json(P), sort_keys=True), memory, step, ties)
-    except (NeverEnds, TooLarge, NotSolved):
-        return None

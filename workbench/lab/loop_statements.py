@@ -14,7 +14,7 @@ and shifted rewards of sequence tasks change nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -265,6 +265,9 @@ def _sizes(rewards: NDArray[np.float64]) -> NDArray[np.float64]:
 # ---------------------------------------------------------------------- exactly
 
 
+Proof = Callable[[POMDP, str, Fraction, str], dict[str, Any] | None]
+
+
 @dataclass(frozen=True)
 class LoopEnd:
     """Where a loop ends, exactly, whether something better is known to be possible, and the
@@ -285,17 +288,24 @@ class LoopEnd:
 
 
 @lru_cache(maxsize=4096)
-def _certified(model: str, memory: str, step: Fraction, ties: str) -> dict[str, Any]:
-    return certify(model_from_json(json.loads(model)), memory, step, ties)
+def _proved(
+    prove: Proof, model: str, memory: str, step: Fraction, ties: str
+) -> dict[str, Any] | None:
+    try:
+        return prove(model_from_json(json.loads(model)), memory, step, ties)
+    except (NeverEnds, TooLarge, NotSolved):
+        return None
+
+
+def proved(prove: Proof, P: POMDP, memory: str, step: Fraction, ties: str) -> dict[str, Any] | None:
+    """The certificate that a proof finds, once for each model. None if it finds none."""
+    return _proved(prove, json.dumps(model_json(P), sort_keys=True), memory, step, ties)
 
 
 def exact_end(P: POMDP, memory: str, step: Fraction, ties: str) -> LoopEnd | None:
     """Where the oracle loop from uniform ends, in rationals. None if that could not be proved."""
-    try:
-        found = _certified(json.dumps(model_json(P), sort_keys=True), memory, step, ties)
-    except (NeverEnds, TooLarge, NotSolved):
-        return None
-    if found["status"] != "proved":
+    found = proved(certify, P, memory, step, ties)
+    if found is None or found["status"] != "proved":
         return None
     return LoopEnd(
         Fraction(found["value"]), {"stuck": True, "optimal": False}.get(found["claim"]), found
