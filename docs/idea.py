@@ -96,7 +96,7 @@ def draw_loop(axes: Any) -> None:
     axes.set(xlabel="small updates towards greedy", ylabel="value of the policy")
     axes.set_ylim(-0.75, 1.12)
     axes.set(xlim=(-10, SHOWN * 1.75), xticks=range(0, SHOWN + 1, 100))
-    axes.set_title("same task, same loop, three memories", fontsize=11)
+    axes.set_title("4-action recall: the same loop with three memories", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)
 
 
