@@ -166,6 +166,17 @@ def test_diagnose_divides_its_time_among_its_searches(monkeypatch):
     assert given[0] <= 2
 
 
+def test_diagnose_leaves_out_what_it_has_no_time_for():
+    """It went on for minutes where (m, o) stands for thousands of states."""
+    found = diagnose(augment(gravity(), "O1"), "B1", max_seconds=NO_TIME)
+    assert found.information is found.rank is found.discrepancy is None
+    assert {"information", "rank", "discrepancy", "observability"} <= found.late
+    assert found.lower <= found.upper
+    rows = [row[1] for row in found.sheet().rows]
+    assert rows.count("not computed in time") == len(found.late - {"discrepancy_always_zero"})
+    assert not diagnose(recall4(), max_seconds=600).late
+
+
 def test_searches_of_an_entangled_task_end_without_time():
     P = entangled()
     encoding = can_encode_optimal(P, "B2", max_seconds=NO_TIME)

@@ -19,7 +19,7 @@ from pomdps import gravity, recall  # noqa: E402
 from workbench import POMDP, evaluate, simulate, uniform  # noqa: E402
 from workbench.agents.simulate import alone, sequences  # noqa: E402
 from workbench.agents.step_limit import with_step_limit  # noqa: E402
-from workbench.core.errors import ModelError, TooLarge, WrongType  # noqa: E402
+from workbench.core.errors import ModelError, TooLarge, WorkbenchError, WrongType  # noqa: E402
 from workbench.interop.gym import CannotEnumerate, from_gymnasium, to_gymnasium  # noqa: E402
 
 
@@ -222,6 +222,12 @@ def test_functions_may_return_what_cannot_be_hashed():
 def test_too_many_states_are_refused_with_the_last_one():
     with pytest.raises(TooLarge, match="more than 50 states"):
         from_gymnasium(toys.Endless(), max_states=50)
+
+
+@pytest.mark.parametrize("env_id", ["NoSuch-v0", "FrozenLake", "a\0b"])
+def test_an_id_that_gymnasium_does_not_know_is_refused_in_our_words(env_id):
+    with pytest.raises(WorkbenchError, match="Gymnasium cannot make"):
+        from_gymnasium(env_id)
 
 
 def test_what_is_no_environment_is_refused():

@@ -21,6 +21,7 @@ from workbench.core.memory import Gamma, Memory, MemoryFamily, outcomes_in
 from workbench.core.numbers import Number, Numbers
 from workbench.core.rows import own_rows, row_places
 from workbench.core.space import Label
+from workbench.progress import check_time
 from workbench.text import show
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def walk_gamma(
     outcomes: list[tuple[int, int, int]] = []
     written: list[Number] = []
     for e, m in queue:  # grows while we walk
+        check_time()
         s, o = owner[e], o_of[e]
         writable = may_write(m, o)
         for a, w in itertools.product(range(nA), range(nW)):

@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 import sympy
 
-from workbench.agents.beliefs import explore_beliefs
+from workbench.agents.beliefs import BeliefGraph, explore_beliefs
 from workbench.core.augment import augment
 from workbench.core.errors import NeverEnds, NotExact, TooLarge
 from workbench.core.fields import FLOATS
@@ -46,6 +46,7 @@ from workbench.optima.cap import reads_rewards
 from workbench.optima.mdp import from_states, in_rationals, size_of_values
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.plain_numbers import LEAST_SECONDS, deadline
+from workbench.progress import TimeOver, check_time, ends_in
 from workbench.research.information_state import (
     InformationState,
     Uniformity,
@@ -90,12 +91,13 @@ class Diagnosis(Showing, Drawn):
         known exactly.
     best : the best deterministic memoryless policy of <P, memory>; None if none ends.
     uniformity : Q* on z; None if the beliefs are not finitely many.
-    information : z as an approximate information state.
+    information : z as an approximate information state; None if the time did not suffice.
     discrepancy : the largest |q_TD(0) - q_MC| under the uniform policy; None if it is not defined.
     discrepancy_always_zero : whether it is zero for every policy; None if that is not decided.
     decodable_after, observability, filter_rate, window_bound, rank : of P, as in the module's text;
         None where they are not defined or too large to compute. `decodable_after` is None as well
         if no window is long enough.
+    late : the figures, by name, that are None because the time did not suffice.
     from_decimals : whether the task was given in floats: every yes and no is about their decimals.
 
     `plot` draws the values that TD(lambda) has under the uniform policy: the discrepancy is the
@@ -111,7 +113,7 @@ class Diagnosis(Showing, Drawn):
     upper: Number
     best: MemorylessOptimum | None
     uniformity: Uniformity | None
-    information: InformationState
+    information: InformationState | None
     discrepancy: Number | None
     discrepancy_always_zero: bool | None
     decodable_after: int | None
@@ -119,6 +121,7 @@ class Diagnosis(Showing, Drawn):
     filter_rate: Number | None
     window_bound: Number | None
     rank: int | None
+    late: frozenset[str] = frozenset()
     from_decimals: bool = False
 
     def drawn_from(self) -> tuple[Any, ...]:
@@ -160,31 +163,40 @@ class Diagnosis(Showing, Drawn):
         u = self.uniformity
         same = "Same Q* for all histories of (m, o)? [1]"
         if u is None:
-            yield same, "unknown: too many beliefs", "", gap
+            yield same, self._in_time("uniformity", "unknown: too many beliefs"), "", gap
         else:
             differ = f"they differ by up to {shown(u.spread)}"
             yield same, _yes(u.holds, differ), self._loss(u.bound), gap
-        i = self.information
-        most = "" if i.exact else "at most "
-        off = f"{most}{shown(i.eps)} off in rewards, {shown(i.delta)} in probabilities"
-        loss = "-" if i.value is None else self._range(self.lower - i.value, self.upper - i.value)
         predicts = "(m, o) predicts reward and next (m, o)? [2]"
-        yield predicts, _yes(i.holds, off), self._loss(i.bound), loss
+        if (i := self.information) is None:
+            yield predicts, self._in_time("information", ""), "", ""
+        else:
+            most = "" if i.exact else "at most "
+            off = f"{most}{shown(i.eps)} off in rewards, {shown(i.delta)} in probabilities"
+            worth = i.value
+            loss = "-" if worth is None else self._range(self.lower - worth, self.upper - worth)
+            yield predicts, _yes(i.holds, off), self._loss(i.bound), loss
         behind = _yes(self.states_behind == 1, f"up to {counted(self.states_behind, 'state')}")
         yield "(m, o) tells the state?", behind, "", ""
-        yield "TD(0) = Monte Carlo, uniform policy? [3]", _yes_if_zero(self.discrepancy), "", ""
+        agree = self._in_time("discrepancy", _yes_if_zero(self.discrepancy))
+        yield "TD(0) = Monte Carlo, uniform policy? [3]", agree, "", ""
         always = {True: "yes, identically", False: "no", None: "not decided"}
         yield "TD(0) = Monte Carlo, every policy? [3]", always[self.discrepancy_always_zero], "", ""
         windows = self.decodable_after
         steps = "no number does" if windows is None else counted(windows, "step")
+        steps = self._in_time("decodable_after", steps)
         yield "Recent steps that tell the state [4]", steps, "", ""
         tell = "How much an observation tells, 0 to 1 [5]"
-        yield tell, shown(self.observability), "", ""
+        yield tell, self._in_time("observability", shown(self.observability)), "", ""
         bound = self._loss(self.window_bound) if self.window_bound is not None else ""
         fade = "Factor by which wrong beliefs shrink [6]"
         fades = "no bound" if self.filter_rate is None else shown(self.filter_rate)
-        yield fade, fades, bound, gap if bound else ""
-        yield "Numbers that predict all that follows [7]", shown(self.rank), "", ""
+        yield fade, self._in_time("filter_rate", fades), bound, gap if bound else ""
+        rank = self._in_time("rank", shown(self.rank))
+        yield "Numbers that predict all that follows [7]", rank, "", ""
+
+    def _in_time(self, name: str, text: str) -> str:
+        return "not computed in time" if name in self.late else text
 
     def _conclusion(self) -> str:
         if self.gap is None:
@@ -259,8 +271,8 @@ def diagnose(
     P : the task; floats are read as the decimals that they print as.
     memory : a `Memory`, a family such as `memories.K(2)`, or its name.
     max_beliefs : with more, beliefs count as too many to list.
-    max_seconds : of the searches: a third for listing beliefs, the rest for the best policies. The
-        other figures are computed besides, which takes seconds on some hundred states.
+    max_seconds : a third for listing beliefs, parts of the rest for the best policies. Figures that
+        are not computed then are left out.
 
     >>> from workbench.improvement.batch import sequence_task
     >>> P = sequence_task([[0, 1], [1, 0]]).with_gamma(Fraction(1, 2))
@@ -278,21 +290,31 @@ def diagnose(
     attached = attach(memory, task)
     E = augment(task, attached)
     until = deadline(max_seconds)
+    late: set[str] = set()
+
+    def in_time(name: str, compute: Callable[[], _Found | None]) -> _Found | None:
+        """One of the figures. None if the time is over before it is computed."""
+        try:
+            with ends_in(until - time.monotonic()):
+                check_time()
+                return compute()
+        except TimeOver:
+            check_time()  # a limit around all of this
+            late.add(name)
+            return None
+
     graph = explore_beliefs(E, max_beliefs, until=until - 2 / 3 * max_seconds)
-    uniform_q: Uniformity | None = None
-    if graph.complete:
-        uniform_q = uniformity(graph)
+    uniform_q = in_time("uniformity", lambda: uniformity(graph)) if graph.complete else None
+    if uniform_q is not None:
         lower = upper = uniform_q.best
-        information = information_state(E, facts_of_beliefs(graph), True)
     else:
         # (m, o) is a function of history and chance, unless the memory reads rewards.
         source = E if reads_rewards(task, attached) else task
-        seconds = max((until - time.monotonic()) / 2, LEAST_SECONDS)
+        seconds = max((until - time.monotonic()) / 3, LEAST_SECONDS)
         history = best_history(source, max_beliefs=max_beliefs, max_seconds=seconds)
         lower, upper = history.lower, history.upper
-        information = information_state(E, facts_of_states(E), False)
-    best = _best(E, max(until - time.monotonic(), LEAST_SECONDS))
-    rate = filter_rate(task)
+    best = _best(E, max((until - time.monotonic()) / 2, LEAST_SECONDS))
+    rate = in_time("filter_rate", lambda: filter_rate(task))
     window = _window(attached)
     return Diagnosis(
         P=task,
@@ -302,16 +324,22 @@ def diagnose(
         upper=upper,
         best=best,
         uniformity=uniform_q,
-        information=information,
-        discrepancy=_discrepancy(E),
-        discrepancy_always_zero=has_no_discrepancy(E),
-        decodable_after=decodable_after(task),
-        observability=_unless_too_large(observability, task),
+        information=in_time("information", lambda: _information(E, graph)),
+        discrepancy=in_time("discrepancy", lambda: _discrepancy(E)),
+        discrepancy_always_zero=in_time("discrepancy_always_zero", lambda: has_no_discrepancy(E)),
+        decodable_after=in_time("decodable_after", lambda: decodable_after(task)),
+        observability=in_time("observability", lambda: _unless_too_large(observability, task)),
         filter_rate=rate,
         window_bound=None if rate is None or window is None else window_bound(task, rate, window),
-        rank=_unless_too_large(dynamics_rank, task),
+        rank=in_time("rank", lambda: _unless_too_large(dynamics_rank, task)),
+        late=frozenset(late),
         from_decimals=not P.is_exact,
     )
+
+
+def _information(E: POMDP, graph: BeliefGraph) -> InformationState:
+    facts = facts_of_beliefs(graph) if graph.complete else facts_of_states(E)
+    return information_state(E, facts, graph.complete)
 
 
 def _best(E: POMDP, seconds: float) -> MemorylessOptimum | None:

@@ -42,6 +42,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.optima.history import belief_process
 from workbench.optima.mdp import from_states, optimal
+from workbench.progress import check_time
 
 END = None
 """The z of an episode that is over."""
@@ -149,6 +150,7 @@ def facts_of_states(E: POMDP) -> Facts:
     for s, label in enumerate(E.S):
         if label in E.terminal:
             continue
+        check_time()
         for a, action in enumerate(E.A):
             law: dict[int | None, Fraction] = {}
             r = Fraction(0)
@@ -166,6 +168,7 @@ def information_state(E: POMDP, facts: Facts, exact: bool) -> InformationState:
     laws: dict[tuple[int, int], StateLaw] = {}
     eps = delta = Fraction(0)
     for pair, met in facts.items():
+        check_time()
         paid = [r for r, _ in met]
         rewards[pair] = (min(paid) + max(paid)) / 2
         eps = max(eps, (max(paid) - min(paid)) / 2)

@@ -26,6 +26,7 @@ from workbench.core.errors import TooLarge
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
+from workbench.progress import check_time
 
 MOST_DIVIDED = 10
 """States of a task whose observability is computed, unless it is 0 or 1: each of the 2^n ways to
@@ -87,6 +88,7 @@ def decodable_after(P: POMDP) -> int | None:
     early = {(s, t) for s, t in late if P.mu[s] != 0 and P.mu[t] != 0}
     L = 1
     while any(s != t for s, t in late):
+        check_time()
         # Windows that reach back to the start are shorter: walks from it must be told apart too.
         if any(s != t for s, t in early):
             return None
@@ -139,6 +141,7 @@ def least_difference(
     >>> least_difference([{"a": Fraction(1)}, {"b": Fraction(1)}], [0])
     Fraction(1, 1)
     """
+    check_time()
     columns = list(dict.fromkeys(o for row in rows for o in row))
     n, k = len(rows), len(columns)
     # Variables: weights of the n rows, then both parts of the difference in each column. Lines: a
@@ -237,6 +240,7 @@ def dynamics_rank(P: POMDP) -> int:
     place = {s: i for i, s in enumerate(S)}
     steps: dict[tuple[Label, Label], flint.fmpq_mat] = {}
     for s in S:
+        check_time()
         for a in P.A:
             for (t, _), x in P.p(s, a).items():
                 for o, y in P.omega(t).items() if t in place else ():
@@ -253,6 +257,7 @@ def _closed(rows: flint.fmpq_mat, steps: Sequence[flint.fmpq_mat]) -> flint.fmpq
     """A basis of the smallest space that holds some rows and is closed under the steps."""
     rank = 0
     while True:
+        check_time()
         reduced, more = rows.rref()
         kept = reduced.tolist()[:more]
         basis = flint.fmpq_mat(kept)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.errors import ModelError, TooLarge, WrongType
+from workbench.core.errors import ModelError, TooLarge, WorkbenchError, WrongType
 from workbench.core.numbers import Number, Numbers, frozen, number
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
 from workbench.core.space import Label, Space
@@ -155,7 +155,11 @@ def make_env(env_id: str, **settings: Any) -> Any:
     for beginnings, package in ((("MiniGrid-", "BabyAI-"), "minigrid"), ("popgym-", "popgym")):
         if env_id.startswith(beginnings):
             need(package)  # importing it registers its ids
-    return need("gymnasium").make(env_id, disable_env_checker=True, **settings)
+    gymnasium = need("gymnasium")
+    try:
+        return gymnasium.make(env_id, disable_env_checker=True, **settings)
+    except Exception as error:  # foreign code: a setting that does not suit raises anything
+        raise WorkbenchError(f"Gymnasium cannot make {env_id}: {error}") from error
 
 
 def _made(env: Any) -> Any:

@@ -46,10 +46,7 @@ def explore_id(name: str, **limits: Any) -> POMDP:
     if ranks is not None and not env_id.startswith("popgym-"):
         raise WorkbenchError(f"ranks is a setting of POPGym's card games, not of {env_id}")
     with around:
-        try:
-            env = make_env(env_id, **settings)
-        except Exception as error:  # foreign code: a setting that does not suit raises anything
-            raise WorkbenchError(f"Gymnasium cannot make {name}: {error}") from error
+        env = make_env(env_id, **settings)
         starts = None if seed is None else [seed]
         return from_gymnasium(env, starts=starts, name=name, **limits)
 
