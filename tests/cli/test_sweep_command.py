@@ -327,26 +327,27 @@ def test_the_estimate_is_the_sum_of_what_was_measured(monkeypatch):
     from workbench.sweeps.spec import parse_spec
 
     text = SPEC.replace("steps = 2000", "steps = 1_000_000")
-    cells = parse_spec(text, lambda name: None).cells
+    cells = [x for x in parse_spec(text, lambda name: None).cells if x.work]
     seen = []
 
-    def measured(cell, find):
+    def took(cell, E):
         seen.append(cell.memory)
-        return calibration.Cost(cell=1.0, seed=0.5, step=1e-6)
+        return 0.5 + 1e-6 * cell.steps
 
-    monkeypatch.setattr(calibration, "_measured", measured)
+    monkeypatch.setattr(calibration, "product_of", lambda *given: None)
+    monkeypatch.setattr(calibration, "fingerprint", lambda P: "")
+    monkeypatch.setattr(calibration, "_seconds", took)
     seeds = sum(len(cell.seeds) for cell in cells)
-    assert calibration.estimate_seconds(cells, lambda name: None) == pytest.approx(
-        9 + 0.5 * seeds + 28
-    )
-    assert len(seen) == 3
+    steps = sum(cell.work for cell in cells)
+    expected = pytest.approx(calibration._STORING * len(cells) + 0.5 * seeds + 1e-6 * steps)
+    assert calibration.estimate_seconds(cells, lambda name: None) == expected
+    assert len(set(seen)) > 1
     assert calibration.estimate_seconds([], lambda name: None) == 0
-    monkeypatch.setattr(
-        calibration, "_SECONDS", -1.0
-    )  # no time for more than one: the others are taken to be like it
-    assert calibration.estimate_seconds(cells, lambda name: None) == pytest.approx(
-        9 + 0.5 * seeds + 28
-    )
+    seen.clear()
+    # no time for more than one: steps of the others are taken to be like its steps
+    monkeypatch.setattr(calibration, "_SECONDS", -1.0)
+    assert calibration.estimate_seconds(cells, lambda name: None) == expected
+    assert len(set(seen)) == 1
 
 
 def test_files_take_no_more_room_than_was_said(swept):

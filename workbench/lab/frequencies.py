@@ -28,6 +28,7 @@ from scipy.special import betaincinv
 
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.improvement.batch import BatchResult, stuck
+from workbench.lab.sequences import SequenceTasks
 
 MOST_TABLES = 3_000_000
 
@@ -104,16 +105,14 @@ def small_tables(most: int, actions: int, length: int) -> NDArray[np.float64]:
     >>> len(small_tables(1, 2, 2)), len(small_tables(2, 2, 2))
     (14, 50)
     """
-    cells, values = actions**length, most + 1
-    if values**cells > MOST_TABLES:
+    space = SequenceTasks(length, actions, lowest=0, highest=most)
+    if space.size > MOST_TABLES:
         raise TooLarge(
-            f"there are {values}^{cells} tables, more than {MOST_TABLES:,}: draw some at random "
-            "instead"
+            f"there are {most + 1}^{actions**length} tables, more than {MOST_TABLES:,}: draw some "
+            "at random instead"
         )
-    codes = np.arange(values**cells)
-    flat = np.stack([codes // values**i % values for i in range(cells - 1, -1, -1)], axis=1)
-    flat = flat[(flat.min(axis=1) == 0) & (np.gcd.reduce(flat, axis=1) == 1)]
-    return flat.reshape(len(flat), *(actions,) * length).astype(float)
+    codes = space.codes(1, space.size)  # the first is 0 everywhere
+    return space.rewards(codes[space.is_canonical(codes, ("scale", "shift"))])
 
 
 def how_common(rewards: NDArray[np.float64], memories: Iterable[str]) -> dict[str, Share]:

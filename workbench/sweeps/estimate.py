@@ -2,14 +2,14 @@
 
 A cell of n steps takes about a + b n seconds on one worker. Both are measured on this machine, for
 a few combinations of task, memory and method: the cell is computed for one seed and two small n,
-with as many blocks as it has. Combinations that are not tried are taken to be like those that are.
+with as many blocks as it has. Steps of combinations that are not tried count as much as the others.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from workbench.core.pomdp import POMDP
 from workbench.deep.pair import MemoryPair
@@ -30,20 +30,6 @@ _STORING = 0.003
 _BYTES, _BYTES_A_ROW = 2_500, 24
 
 
-@dataclass(frozen=True)
-class Cost:
-    """The seconds that a cell takes. There is a fixed part for each cell, and for each seed a fixed
-    part and one for each time step."""
-
-    cell: float
-    seed: float
-    step: float
-
-    def of(self, cell: Cell) -> float:
-        """The seconds of a cell, on one worker."""
-        return self.cell + len(cell.seeds) * (self.seed + self.step * cell.steps)
-
-
 def estimate_seconds(
     cells: Iterable[Cell],
     find: Callable[[str], POMDP],
@@ -58,52 +44,39 @@ def estimate_seconds(
     kinds: dict[tuple[str, str, type, str], list[Cell]] = {}
     for cell in cells:
         kinds.setdefault((cell.task, cell.memory, type(cell.method), cell.measure), []).append(cell)
-    if not kinds:
-        return 0.0
-    ordered = sorted(kinds.values(), key=lambda group: -sum(cell.work for cell in group))
+    ordered = sorted(kinds.values(), key=lambda group: -sum(map(_weight, group)))
     spread = ordered[:: max(1, len(ordered) // _MOST_KINDS)][:_MOST_KINDS]
-    began, total = time.monotonic(), 0.0
-    tried: list[tuple[Cost, list[Cell]]] = []
+    began, seconds, tried = time.monotonic(), 0.0, 0
     for place, group in enumerate(spread):
         if tried and time.monotonic() - began > _SECONDS:
             break
         report(place / len(spread), f"{group[0].task} with {group[0].memory}")
-        cost = _measured(group[len(group) // 2], find)
-        total += sum(cost.of(cell) for cell in group)
-        tried.append((cost, group))
-    known = sum(len(group) for _, group in tried)
-    typical = Cost(
-        *(
-            sum(getattr(cost, part) * len(group) for cost, group in tried) / known
-            for part in ("cell", "seed", "step")
-        )
-    )
-    groups = {id(group) for _, group in tried}
-    return total + sum(
-        typical.of(cell) for group in ordered if id(group) not in groups for cell in group
-    )
+        seconds += _seconds_of(group, find)
+        tried += sum(map(_weight, group))
+    return seconds * sum(_weight(cell) for group in ordered for cell in group) / max(1, tried)
 
 
-def _measured(cell: Cell, find: Callable[[str], POMDP]) -> Cost:
+def _weight(cell: Cell) -> int:
+    """A share of the whole work, to tell what was not tried from what was."""
+    return max(1, cell.work) if not isinstance(cell.method, OracleLoop) else _LONG
+
+
+def _seconds_of(group: list[Cell], find: Callable[[str], POMDP]) -> float:
+    """The seconds of cells of one kind, from the middle one at two small numbers of steps."""
+    cell = group[len(group) // 2]
     P = find(cell.task)
     began = time.perf_counter()
     E = product_of(P, fingerprint(P), cell.memory, cell.method)
     built = time.perf_counter() - began
     if isinstance(cell.method, OracleLoop):
-        return Cost(_seconds(cell, E) + built + _STORING, 0.0, 0.0)
+        return len(group) * (_seconds(cell, E) + built + _STORING)
     blocks = -(-cell.steps // cell.every)
-    short, long = (
-        _shortened(cell, steps, blocks)
-        for steps in (min(_SHORT, cell.steps), min(_LONG, cell.steps))
-    )
+    short, long = (_shortened(cell, min(n, cell.steps), blocks) for n in (_SHORT, _LONG))
     _seconds(short, E)  # compiles what is not compiled yet
     fixed, more = _seconds(short, E), _seconds(long, E)
-    step = (
-        max(0.0, more - fixed) / max(1, long.steps - short.steps)
-        if long.steps > short.steps
-        else 0.0
-    )
-    return Cost(_STORING, max(0.0, fixed - step * short.steps), step)
+    step = max(0.0, more - fixed) / max(1, long.steps - short.steps)
+    seed = max(0.0, fixed - step * short.steps)
+    return sum(_STORING + len(one.seeds) * (seed + step * one.steps) for one in group)
 
 
 def _shortened(cell: Cell, steps: int, blocks: int) -> Cell:
