@@ -12,7 +12,6 @@ from reference_lab_batch import encodable_sequences, ending
 from pomdps import recall4, recall_variant
 from pomdps.recalls import RECALL4_REWARDS, VARIANT_REWARDS
 from workbench import Memory, augment, best_memoryless, evaluate, improve, uniform
-from workbench.certificates.loop import certify
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.improvement.batch import best_values, sequence_task, structure, stuck
 
@@ -105,27 +104,11 @@ def test_rows_that_the_limit_does_not_visit_may_change_for_ever():
         assert table[i].ravel()[found.sequence[i]] == found.value[i]
 
 
-def test_actions_that_tie_at_the_limit_do_not_mislead_the_batch():
-    """In rationals the loop with K2 goes to 1/2; close to the limit float q-values differ by less
-    than rounding."""
-    half = Fraction(1, 2)
-    table = [[[-1, 1], [half, 0]], [[-half, half], [half, half]]]
-    assert certify(sequence_task(table), "K2")["value"] == "1/2"
-    assert stuck([np.array(table, dtype=float)], "K2").value == [0.5]
-
-
 def test_tasks_do_not_depend_on_their_neighbours_or_on_the_number_of_threads():
     tables = np.random.default_rng(3).integers(-2, 3, (4_100, 3, 3))
     together = stuck(tables, "B1", workers=2)
     alone = [stuck(tables[i : i + 1], "B1", workers=1).value.item() for i in range(0, 4_100, 100)]
     assert together.value[::100].tolist() == alone
-
-
-@given(reward_tables(), st.sampled_from(["B1", "OA1", "K1"]), st.sampled_from([0.5, 2.0, 4.0]))
-def test_scaling_the_rewards_scales_the_outcome(rewards, memory, factor):
-    """Powers of two, so that nothing is rounded differently."""
-    plain, scaled = stuck([rewards], memory), stuck([rewards * factor], memory)
-    assert scaled.value.item() == plain.value.item() * factor
 
 
 def told(found):

@@ -19,11 +19,9 @@ from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.core import ending
 from workbench.core.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
-from workbench.core.fields import RATIONALS
-from workbench.core.horizon import has_finite_horizon
 from workbench.core.improve import improve, iterates, start_loop
 from workbench.core.loop_kernels import smallest_period
-from workbench.core.oracle import Oracle, WarmOracle
+from workbench.core.oracle import WarmOracle
 from workbench.core.steps import shrinking_steps
 from workbench.text import brief
 
@@ -158,19 +156,6 @@ def test_every_oracle_gives_the_same_answer(data, weights):
         assert np.allclose(q, numbers, rtol=0, atol=1e-11, equal_nan=True)
 
 
-@settings(max_examples=25)
-@given(st.data(), WEIGHTS)
-def test_the_warm_oracle_is_right_where_states_come_back(data, weights):
-    P = data.draw(pomdps())
-    oracle = WarmOracle(P, weights)
-    first, second = data.draw(policies(P)), data.draw(policies(P))
-    for pi in (first, first.toward(second, Fraction(1, 10)), second):  # each begins from the last
-        value, q, *_ = oracle.look(pi.prob.floats)
-        exact = evaluate(P, pi, exact=True, weights=weights)
-        assert value == pytest.approx(float(exact.value), abs=1e-9)
-        assert np.allclose(q, exact.q.array.astype(float), rtol=0, atol=1e-9, equal_nan=True)
-
-
 def rarely(once_in: int = 1000) -> POMDP:
     """A corridor in which each further room is entered once in so many times; two rooms look the
     same."""
@@ -241,17 +226,6 @@ def test_policies_that_never_end_are_left_to_the_general_oracle():
         assert np.allclose(found, [q], equal_nan=True)
     with pytest.raises(NeverEnds, match="s=s"):
         improve(P.with_gamma(1), on, step=0.1)
-
-
-def test_the_loop_is_chosen_by_the_task():
-    E, G = augment(recall4(), "B1"), gravity()
-    assert has_finite_horizon(E)
-    assert not has_finite_horizon(G)
-    assert start_loop(E, uniform(E), HALF).batch is not None
-    assert isinstance(start_loop(G, uniform(G), HALF).oracle, WarmOracle)
-    exact = start_loop(E, uniform(E), HALF, exact=True)
-    assert isinstance(exact.oracle, Oracle)
-    assert exact.field is RATIONALS
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30))

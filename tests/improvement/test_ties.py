@@ -11,14 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from odd_models import draw_model, draw_policy
-from strategies import policies, pomdps
 
 import pomdps as tasks
 from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
 from workbench.certificates.loop import certify
-from workbench.core.compiled_loops import exact_step
 from workbench.core.errors import NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import RATIONALS
+from workbench.core.horizon import exact_step
 from workbench.core.improve import improve, iterates, weights_for
 from workbench.core.numbers import Numbers
 from workbench.core.oracle import Oracle, WarmOracle
@@ -48,19 +47,6 @@ def test_numbers_are_told_apart_by_their_errors_and_by_nothing_else():
     assert greedy_actions(exact, order[::-1]).tolist() == [1, 1, -1]
     assert sign_of_difference(Fraction(1, 3), Fraction(1, 3)) == 0
     assert sign_of_difference(1.0, 2.0, 1.0) is None
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.data(), st.sampled_from(["visits", "discounted"]))
-def test_the_bound_of_the_sparse_oracle_is_one(data, weights):
-    P = data.draw(pomdps())
-    pi = data.draw(policies(P))
-    found = WarmOracle(P, weights).look(pi.prob.floats)
-    exact = evaluate(P, pi, exact=True, weights=weights).q.array
-    for o, a in np.ndindex(exact.shape):
-        if exact[o, a] is not None and not np.isnan(found.q[o, a]):
-            off = abs(Fraction(float(found.q[o, a])) - exact[o, a])
-            assert off <= Fraction(float(found.error[o]))
 
 
 def test_a_float_step_is_the_decimal_that_it_is_printed_as():
@@ -149,16 +135,6 @@ def test_floats_end_where_a_proof_says(table, memory):
     E = augment(P, memory)
     assert improve(E, uniform(E), step=0.25).limit_value == value
     assert stuck([table.astype(float)], memory, step=0.25).value == [float(value)]
-
-
-@settings(max_examples=10, deadline=None)
-@given(rewards(), st.sampled_from(["B1", "OA1"]), st.sampled_from([-60, -7, 40]))
-def test_the_unit_of_reward_makes_no_difference(table, memory, power):
-    one = stuck([table.astype(float)], memory, step=0.1)
-    other = stuck([table * 2.0**power], memory, step=0.1)
-    assert other.value[0] == one.value[0] * 2.0**power
-    assert (other.ended[0], other.iterates[0]) == (one.ended[0], one.iterates[0])
-    assert other.stuck[0] == one.stuck[0]
 
 
 @settings(max_examples=8, deadline=None)
@@ -345,16 +321,18 @@ def test_a_trap_that_is_not_visited_leaves_no_row_open(one, weights):
 @example(375, "discounted", 4)  # rewards cancel, and without a future nothing else is rounded
 @example(7079, "visits", 4)
 def test_the_bound_of_the_sparse_oracle_is_one_on_odd_models(seed, weights, roundings):
-    """It holds for all policies whose probabilities are rounded so often."""
+    """It holds for all policies whose probabilities are rounded so often, warm starts or not."""
     rng = random.Random(seed)
     if (P := draw_model(rng)) is None:
         return
-    pi = draw_policy(rng, P).prob.floats.astype(object)
+    first = draw_policy(rng, P).toward(uniform(P), HALF)
+    pi = first.toward(draw_policy(rng, P), Fraction(1, 10)).prob.floats.astype(object)
     moved = np.array([[Fraction(x) for x in row] for row in pi])
     for o, a in np.ndindex(moved.shape):
         moved[o, a] *= 1 + roundings * Fraction(rng.randint(-9, 9), 10 * 2**53)
     floats, exact = WarmOracle(P, weights), Oracle(P, weights, RATIONALS)
     try:
+        floats.look(first.prob.floats, roundings)
         told = floats.look(pi.astype(float), roundings)
         true = exact.look(RATIONALS.enter(Numbers.of(moved)))
     except (NeverEnds, NotSolved):

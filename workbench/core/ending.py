@@ -27,6 +27,7 @@ from workbench.core.loop_kernels import find_periods
 from workbench.core.numbers import Number, number
 from workbench.core.oracle_loop import UNANSWERED, Actions, Glance, GreedyLoop, Mask
 from workbench.core.policy import Policy
+from workbench.core.ties import EQUAL, ROUNDING, Tie
 from workbench.progress import Waiting
 
 _LONG_SINCE = 1e-6
@@ -181,6 +182,26 @@ class LoopRun(Search):
             self.found = self._last("budget", note, WINDOW)
         return self.found
 
+    @property
+    def ties(self) -> tuple[Tie, ...]:
+        """The ties so far, with their labels."""
+        found, P, state = [], self.P, self.loop.state
+        (at,) = state.tied_at
+        for o in np.lexsort((np.arange(len(at)), at)).tolist():
+            if at[o] >= 0:
+                actions = [P.A[a] for a in self._distinct(o, state.taken[0, o], state.tied[0, o])]
+                words = f"{P.O.text(P.O[o])}: {', '.join(map(P.A.text, actions))}"
+                how = EQUAL if self.loop.exact else ROUNDING
+                found.append(Tie(int(at[o]), P.O[o], tuple(actions), how, words))
+        return tuple(found)
+
+    def _distinct(self, o: int, taken: int, tied: Mask) -> list[int]:
+        """The actions that tie in a row, the one taken first, one of each set that do the same."""
+        found: dict[int, int] = {}
+        for a in (int(taken), *np.flatnonzero(tied).tolist()):
+            found.setdefault(int(self.loop.same[o, a]), int(self.loop.order[a]))
+        return list(found.values())
+
     def note_limits(self, which: Mask, goal: Actions) -> Mask:
         self.found = self._fixed(goal[0].copy()) or {}
         return np.array([bool(self.found)])
@@ -237,7 +258,7 @@ class LoopRun(Search):
                 # the limit may be greedy all the way and tie only at its very end
                 note = f"At the limit itself actions tie {at}, and greedy prefers another one."
         for o in np.flatnonzero(end.is_open).tolist():
-            tied = loop.distinct(o, int(end.tau[o]), best[o])
+            tied = self._distinct(o, int(end.tau[o]), best[o])
             if not note and len(tied) > 1:
                 how = "are equal" if loop.exact else "cannot be told apart in floats"
                 names = [P.A.text(P.A[a]) for a in tied]

@@ -1,4 +1,6 @@
-"""Tasks of finite horizon, laid out for the compiled loops (`horizon_kernels`, `loop_kernels`).
+"""Oracle loops on a task of finite horizon, compiled (`horizon_kernels`, `loop_kernels`).
+
+A single run of `improve` is a batch of one; the rewards of a batch may differ.
 
 With T levels of states, u = 2^-53 and K additions at most in any sum, a visit is a sum of products
 of at most 4 T numbers >= 0 with as many sums: it is right to T (K + 8) u of itself. Values lose
@@ -13,9 +15,11 @@ which `error` and `growth` spell out. The bound is meant to be safe, not sharp.
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import flint
@@ -23,14 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import horizon_kernels as kernels
+from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import dynamics
 from workbench.core.fields import FLOATS
+from workbench.core.loop_kernels import Loops, begin_loops, run_loops
+from workbench.core.numbers import Number, read_decimal
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import merge_rows, own_rows, pick_rows, point_rows
+from workbench.core.segment_kernels import look_ahead
+from workbench.core.steps import Schedule
 from workbench.core.walk_kernels import strong_components
-
-UNIT = 2.0**-53
-"""The largest error of rounding, as a share."""
 
 GRID = (Fraction(0), *(Fraction(7, 10) ** j for j in range(36, -1, -1)))
 """Where segments are looked at that are no polynomials, or long ones; the second one is 3e-6."""
@@ -39,7 +45,11 @@ _MOST_NODES = 5
 """Polynomials of so many coefficients are found from their values: the errors grow with the number
 of nodes, and so do those of differences that are zero."""
 
+_PIECE = 30_000_000
+"""Numbers read by the iterates between two of which Ctrl-C and the clock come through."""
+
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 def has_finite_horizon(P: POMDP) -> bool:
@@ -146,3 +156,110 @@ def bernstein_at_nodes(T: int) -> tuple[list[Any], NDArray[Any]]:
     nodes = [flint.fmpq(i, max(T - 1, 1)) for i in range(T)]
     basis = [[math.comb(T - 1, j) * x**j * (1 - x) ** (T - 1 - j) for j in range(T)] for x in nodes]
     return nodes, np.array(flint.fmpq_mat(basis).inv().tolist(), dtype=object)
+
+
+class CompiledLoops:
+    """Loops that are run side by side.
+
+    Attributes
+    ----------
+    task, R, work : what the kernels read, `R[b]` of each loop, and where they compute.
+    state : the policies, what is greedy, and so on; keeps : 1 - step of all iterates.
+    values, marks : `[b, n]`, of the policies, NaN where a loop skipped one; and numbers that tell
+        greedy policies apart.
+    """
+
+    def __init__(
+        self, task: Unrolled, R: Floats, pi: Floats, same: NDArray[np.int64],
+        steps: Schedule, size: Floats, first: float, skips: bool = False, pulse: Any = None,
+    ):  # fmt: skip
+        self.task, self.R, self.same, self.steps = task, R, same, steps
+        self.first, self.skips, self.pulse = first, skips, pulse
+        self.state = begin_loops(pi, same, size * task.error, size * task.growth, first)
+        self.work = task.make_work(pi.shape[1])
+        self.values, self.marks = np.empty((len(R), 0)), np.empty((len(R), 0), dtype=np.uint64)
+        self.keeps = np.empty(0)
+
+    def __len__(self) -> int:
+        return len(self.R)
+
+    @property
+    def n(self) -> int:
+        """How many iterates were made."""
+        return self.values.shape[1]
+
+    @property
+    def error(self) -> Floats:
+        """`[b]`, a bound on the errors of q, at pi and on the segment ahead."""
+        return self.state.error + (self.n + 2) * self.state.growth
+
+    def advance(self, count: int, looks: bool = True) -> None:
+        """Make iterates, until all loops are fixed if anybody looks."""
+        size = len(self.task.tables.successor) + self.work.q.size
+        until, piece = self.n + count, count if self.skips else 1 + _PIECE // size
+        while self.n < until and not self.state.fixed.all():
+            self._advance(min(piece, until - self.n), self.first if looks else -1.0)
+            if self.pulse is not None:
+                self.pulse(self.n, self.values[0, -1])
+
+    def _advance(self, count: int, first: float) -> None:
+        begin, state = self.n, self.state
+        pairs = np.array([_floats_of(self.steps(begin + i)) for i in range(count)])
+        steps, keeps = pairs.T.copy()
+        values, marks = (np.empty((len(self), count), t) for t in (np.float64, np.uint64))
+        if first < 0:
+            state.look[:] = first
+        try:
+            run_loops(
+                self.task.tables, self.R, state, self.work, self.same,
+                steps, keeps, first, self.skips, begin, values, marks,
+            )  # fmt: skip
+        finally:  # Ctrl-C comes through when the kernel is done: values belong to policies
+            made = int(state.n.max(initial=begin)) - begin
+            self.keeps = np.append(self.keeps, keeps[:made])
+            self.marks = np.hstack([self.marks, marks[:, :made]])
+            self.values = np.hstack([self.values, values[:, :made]])
+
+    def leaving(self, goal: NDArray[np.int64], which: Any = slice(None)) -> Mask:
+        """`[b, o]` for some loops: the rows on which `goal` does not stay greedy on the rest of the
+        segment, and those without a goal that its end sees."""
+        state, R = self.state, self.R[which]
+        leaves, sure = np.zeros(goal.shape, dtype=np.uint8), np.empty(len(R), dtype=bool)
+        look_ahead(
+            self.task.tables, R, state.pi[which], goal, self.error[which], self.same, self.work,
+            leaves, sure,
+        )  # fmt: skip
+        state.unsure[which] |= ~leaves.any(axis=1) & ~sure
+        return leaves > 0
+
+    def kept_since(self) -> Floats:
+        """`[b, o]`, what is left of a row as it was when its greedy action last changed."""
+        return kept_since(self.keeps, self.state.since)
+
+    def part(self, which: Mask) -> CompiledLoops:
+        """Some of the loops."""
+        if which.all():
+            return self
+        some = copy.copy(self)
+        arrays: Any = [x[which] for x in self.state]
+        some.state = Loops(*arrays)
+        some.R, some.values, some.marks = self.R[which], self.values[which], self.marks[which]
+        return some
+
+
+def kept_since(keeps: Floats, since: NDArray[np.int64]) -> Floats:
+    """The products of 1 - step from some iterates on."""
+    left = np.append(1.0, np.cumprod(keeps[::-1]))
+    return left[len(keeps) - since]
+
+
+@lru_cache(maxsize=256, typed=True)
+def _floats_of(size: Number) -> tuple[float, float]:
+    """A step, and what it leaves, right to the last bit."""
+    return float(size), float(1 - exact_step(size))
+
+
+@lru_cache(maxsize=256, typed=True)  # 0.1 is 1/10, a fraction that equals the float is not
+def exact_step(size: Number) -> Fraction:
+    """A step as a fraction: a float is the decimal that it is printed as, 0.02 is 1/50."""
+    return read_decimal(size) if isinstance(size, float) else Fraction(size)

@@ -11,14 +11,12 @@ q-values exact at every step.
     fixed         pi tends to a deterministic policy, which is greedy on all of the segment that is
                   left: decided in fractions where the horizon is finite, seen at places of it
                   elsewhere (`Improvement.decided`, `oracle_loop`); certificates prove ends
-    limit cycle   greedy repeats itself with some period, and pi with it: chattering around a
-                  stochastic point
+    limit cycle   greedy repeats itself, and pi with it: chattering around a stochastic point
     budget        neither was seen within the iterates allowed
     interrupted   Ctrl-C
 
-Exact q-values are compared exactly. Floats are compared by bounds on their errors; what these leave
-open counts as a tie, and what was greedy before stays so. Ties among actions that do not simply do
-the same are told in the result. A float step is the decimal that it is printed as.
+Ties among actions that do not simply do the same are told in the result. A float step is the
+decimal that it is printed as.
 
 q(o, a) by expected visits has no meaning for policies that may never end: with weights="visits" the
 loop refuses such tasks and says which weights to take; `weights_for` chooses them.
@@ -264,7 +262,8 @@ def improve(
     loop = start_loop(P, pi, step, ties, weights, exact, criterion)
     with Waiting(f"oracle loop on {P.name}") as waiting:
         constant, until = None if callable(step) else step, deadline(max_seconds)
-        how = LoopRun(loop, constant, budget, min(least, budget), waiting, until).collect()
+        run = LoopRun(loop, constant, budget, min(least, budget), waiting, until)
+        how = run.collect()
     how["values"] = loop.field.leave(how["values"])
     if loop.state.unsure[0]:
         how["note"] = f"{how['note']} {_UNSURE}".strip()
@@ -274,7 +273,7 @@ def improve(
         tie_rule=ties,
         weights=loop.weights,
         criterion=criterion,
-        ties=loop.ties,
+        ties=run.ties,
         **how,
     )
 

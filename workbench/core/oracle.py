@@ -25,11 +25,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.core.assess import assess
+from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import dynamics
 from workbench.core.errors import Multichain
 from workbench.core.fields import FLOATS, Field
 from workbench.core.gain import differential_values
-from workbench.core.horizon import UNIT
 from workbench.core.loop_kernels import FEWEST_VISITS
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import own_rows, without_signs

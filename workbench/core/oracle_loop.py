@@ -22,17 +22,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import loop_kernels as kernels
-from workbench.core.compiled_loops import CompiledLoops, exact_step, kept_since
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS
-from workbench.core.horizon import GRID, bernstein_at_nodes, has_finite_horizon, unroll
+from workbench.core.horizon import (
+    GRID,
+    CompiledLoops,
+    bernstein_at_nodes,
+    exact_step,
+    has_finite_horizon,
+    kept_since,
+    unroll,
+)
 from workbench.core.horizon_kernels import evaluate_policy
 from workbench.core.numbers import Numbers
 from workbench.core.oracle import Look, Mask, Oracle, WarmOracle
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.steps import Schedule
-from workbench.core.ties import EQUAL, ROUNDING, Tie, same_actions, tie_order
+from workbench.core.ties import same_actions, tie_order
 
 UNANSWERED = (NeverEnds, NotSolved, NotWeighted, Multichain)
 """What an oracle says about policies that have no q-values."""
@@ -67,6 +74,8 @@ class GreedyLoop:
     ----------
     state : `pi[0, o, column]`, floats or fractions, the greedy columns of the last iterate, -1 for
         rows without q-values, and what else there is to know (`loop_kernels.Loops`).
+    values, marks : `[0, n]` of all iterates, the latter to tell greedy policies apart; keeps :
+        1 - step of each.
     batch : the same loop compiled, where no state comes back.
     """
 
@@ -81,9 +90,8 @@ class GreedyLoop:
         self.first = np.ascontiguousarray(self.field.enter(start.prob)[:, self.order])
         self.is_finite = has_finite_horizon(P) and not average
         self.pulse: Any = lambda n, value: None
-        self._values: list[Any] = []
-        self._marks: list[int] = []
-        self._keeps: list[float] = []
+        self.values: Array = np.empty((1, 0), dtype=object if exact else np.float64)
+        self.marks, self.keeps = np.empty((1, 0), dtype=np.uint64), np.empty(0)
         is_simple = weights in _SIMPLE_WEIGHTS and not average
         self.polynomial = unroll(P, self.order, weights) if self.is_finite and is_simple else None
         self.batch: CompiledLoops | None = None
@@ -114,26 +122,18 @@ class GreedyLoop:
     @property
     def n(self) -> int:
         """How many iterates were made."""
-        return len(self._values) if self.batch is None else self.batch.n
-
-    @property
-    def values(self) -> Array:
-        """`values[0, n]`, of all iterates."""
-        if self.batch is not None:
-            return self.batch.values
-        return np.array([self._values], dtype=object if self.exact else np.float64)
-
-    @property
-    def marks(self) -> NDArray[np.uint64]:
-        """`marks[0, n]`: they tell the greedy policies of all iterates apart."""
-        return np.array([self._marks], np.uint64) if self.batch is None else self.batch.marks
+        return self.values.shape[1]
 
     # ---------------------------------------------------------------- iterates
 
     def advance(self, count: int, looks: bool = True) -> None:
         """Make iterates, until greedy is seen to stay what it is if anybody looks."""
         if self.batch is not None:
-            self.batch.advance(count, looks)
+            batch = self.batch
+            try:
+                batch.advance(count, looks)
+            finally:
+                self.values, self.marks, self.keeps = batch.values, batch.marks, batch.keeps
             return
         state, first = self.state, SMALL_ENOUGH if looks else -1.0
         for _ in range(count):
@@ -149,9 +149,9 @@ class GreedyLoop:
             self._before = self.pi.copy()
             state.pi[0] = mixed(self.pi, tau, self.field.one(keep))
             state.kept[0] *= float(keep)
-            self._keeps.append(float(keep))
-            self._marks.append(mark)
-            self._values.append(found.value)
+            self.keeps = np.append(self.keeps, float(keep))
+            self.marks = np.append(self.marks, [[mark]], axis=1)
+            self.values = np.append(self.values, [[found.value]], axis=1)
             self.pulse(n + 1, found.value)
             if looks and state.kept[0] <= state.look[0]:
                 # rarer and rarer; where nothing is left, never
@@ -162,9 +162,10 @@ class GreedyLoop:
 
     def step_back(self) -> None:
         """Undo the last step: its policy has no q-values."""
-        state_pi, self._before = self._before, self.pi
-        self.state.pi[0] = state_pi
-        del self._values[-1:], self._marks[-1:], self._keeps[-1:]
+        self.state.pi[0] = self._before
+        self.values, self.marks, self.keeps = (
+            self.values[:, :-1], self.marks[:, :-1], self.keeps[:-1]
+        )  # fmt: skip
 
     def part(self, which: Mask) -> GreedyLoop:
         """The loop itself: it is all of the batch."""
@@ -281,8 +282,7 @@ class GreedyLoop:
 
     def kept_since(self) -> Array:
         """`[0, o]`, what is left of a row as it was when its greedy action last changed."""
-        keeps = np.array(self._keeps) if self.batch is None else self.batch.keeps
-        return kept_since(keeps, self.state.since)
+        return kept_since(self.keeps, self.state.since)
 
     # ---------------------------------------------------------------- as others see it
 
@@ -314,26 +314,6 @@ class GreedyLoop:
         and so exact if the start is, where none of them has moved."""
         still = (self.pi == self.first)[goal < 0].all()
         return completed(self.P, self.actions_of(goal), self.start if still else self.policy())
-
-    def distinct(self, o: int, taken: int, tied: Mask) -> list[int]:
-        """The actions that tie in a row, the one taken first, one of each set that do the same."""
-        found: dict[int, int] = {}
-        for a in (taken, *np.flatnonzero(tied).tolist()):
-            found.setdefault(int(self.same[o, a]), int(self.order[a]))
-        return list(found.values())
-
-    @property
-    def ties(self) -> tuple[Tie, ...]:
-        """The ties so far, with their labels."""
-        found, P, (at,) = [], self.P, self.state.tied_at
-        for o in np.lexsort((np.arange(len(at)), at)).tolist():
-            if at[o] >= 0:
-                tied = self.distinct(o, int(self.state.taken[0, o]), self.state.tied[0, o])
-                actions = tuple(P.A[a] for a in tied)
-                words = f"{P.O.text(P.O[o])}: {', '.join(map(P.A.text, actions))}"
-                how = EQUAL if self.exact else ROUNDING
-                found.append(Tie(int(at[o]), P.O[o], actions, how, words))
-        return tuple(found)
 
 
 def completed(P: POMDP, actions: Actions, otherwise: Policy) -> Policy:

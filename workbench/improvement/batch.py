@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.core.augment import augment
-from workbench.core.compiled_loops import CompiledLoops, exact_step
+from workbench.core.double_kernels import UNIT
 from workbench.core.ending import Search
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.families import Family
-from workbench.core.horizon import UNIT, Unrolled, unroll
+from workbench.core.horizon import CompiledLoops, Unrolled, exact_step, unroll
 from workbench.core.horizon_kernels import evaluate_policy
 from workbench.core.improve import BUDGET
 from workbench.core.memory import Memory
