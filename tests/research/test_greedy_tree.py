@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import families, pomdps
 
-from pomdps import gravity, recall, recall_variant
+from pomdps import gravity, recall
 from workbench import QLearning, Sarsa, augment, equilibria
 from workbench.core.errors import WorkbenchError
 from workbench.equilibrium.greedy_cells import DenseTask
@@ -16,7 +16,6 @@ from workbench.equilibrium.learned_values import target_of
 from workbench.learning.textbook_learners import MonteCarlo
 from workbench.research import greedy_tree
 from workbench.research.greedy_bounds import GreedyBounds, extreme
-from workbench.research.greedy_tree import GreedyTree, count_choices
 
 TENTH = Fraction(1, 10)
 
@@ -118,22 +117,6 @@ def test_the_extreme_is_the_best_of_a_linear_program(entries):
     assert extreme(y[None, :, None], low[None], high[None])[0, 0] == pytest.approx(
         -found.fun, abs=1e-7
     )
-
-
-def test_with_symmetry_one_branch_stands_for_the_others_and_all_are_counted():
-    P = augment(recall_variant(), "B2")
-    learner = QLearning(epsilon=TENTH)
-    task = DenseTask(P, target_of(learner), 0.1)
-    tree = GreedyTree(P, task)
-    assert tree.open == tree.cells == 4096
-    (root,) = tree.waiting
-    children = tree._branches(root.domains, root)
-    assert len(children) < task.nA
-    assert sum(node.copies * count_choices(node.domains) for node in children) == tree.cells
-    branched = equilibria(P, learner, exact=True, branch=True)
-    listed = equilibria(P, learner, exact=True)
-    assert branched.complete
-    assert {e.value for e in branched} == {e.value for e in listed}
 
 
 def test_recall_with_oa1_is_settled_with_a_sixth_of_its_policies():

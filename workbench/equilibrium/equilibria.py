@@ -477,7 +477,7 @@ class GreedySearch:
     def _branch(self, task: DenseTask, nodes: int, until: float) -> Equilibria:
         from workbench.research.greedy_tree import GreedyTree  # loaded for who asks
 
-        tree = GreedyTree(self.P, task, self.symmetry)
+        tree = GreedyTree(task)
         given_up = 0
         for actions in tree.lists(nodes, until):
             room = self.most - self.looked_at
