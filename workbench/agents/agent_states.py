@@ -82,9 +82,6 @@ class Clock(Family):
     def states(self, O: Space, A: Space) -> Space:
         return Space(range(self.k))
 
-    def list_writes(self) -> Space:
-        return Space(_SILENT)
-
     @property
     def start(self) -> Label:
         return 0

@@ -88,9 +88,11 @@ class Family(MemoryFamily):
         """M, for the observations and actions of a POMDP."""
         raise NotImplementedError
 
+    writes: ClassVar[tuple[Label, ...]] = ("-",)
+
     def list_writes(self) -> Space:
         """W, lower writes first."""
-        raise NotImplementedError
+        return Space(self.writes)
 
     @property
     def start(self) -> Label:
@@ -216,15 +218,12 @@ class BufferFamily(Family):
     """Buffers of k cells, oldest first, that a write rearranges. An entry is o, or (o, a) if
     `pairs`."""
 
-    writes: ClassVar[tuple[str, ...]] = ("keep", "push")
+    writes: ClassVar[tuple[Label, ...]] = ("keep", "push")
     pairs: ClassVar[bool] = False
 
     def rearrange(self, m: Label, w: Label, entry: Label) -> Label:
         """The cells after a write. None is an empty cell."""
         return push_onto(m, entry) if w == "push" else m
-
-    def list_writes(self) -> Space:
-        return Space(self.writes)
 
     @property
     def start(self) -> Label:
@@ -232,9 +231,8 @@ class BufferFamily(Family):
 
     def update(self, m: Label, w: Label, o: Label, a: Label) -> Label:
         if w not in self.writes:
-            raise UnknownLabel(
-                f"{self.name} has the writes {', '.join(self.writes)}, not {show(w)}"
-            )
+            known = ", ".join(map(show, self.writes))
+            raise UnknownLabel(f"{self.name} has the writes {known}, not {show(w)}")
         return self.rearrange(m, w, (o, a) if self.pairs else o)
 
     def on(self, P: POMDP) -> Memory:

@@ -159,9 +159,7 @@ def _bases() -> Iterator[Path]:
 def _forget_older(new: Path) -> None:
     """Remove all but the latest few kernels whose source is gone. Another process may still run
     them, or a branch may come back."""
-    stem = new.name.split("-")[0]
-    others = [path for path in new.parent.glob(f"{stem}-*") if path != new]
     with suppress(OSError):
-        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in others[_KEPT:]:
+        others = sorted(new.parent.glob("kernels-*"), key=lambda path: path.stat().st_mtime)
+        for path in [path for path in others if path != new][:-_KEPT]:
             shutil.rmtree(path, ignore_errors=True)
