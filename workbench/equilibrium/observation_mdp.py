@@ -25,7 +25,7 @@ one-step TD to its q_pi: the numbers that `td_values` gives.
 ... )
 >>> M = observation_mdp(P, uniform(P), exact=True)
 >>> M.p("o", 1)
-{('end', Fraction(1, 1)): Fraction(1, 2), ('o', Fraction(0, 1)): Fraction(1, 2)}
+{('o', Fraction(0, 1)): Fraction(1, 2), ('end', Fraction(1, 1)): Fraction(1, 2)}
 >>> evaluate(M, uniform(P), exact=True).q["o", 1], td_values(P, uniform(P), exact=True).q["o", 1]
 (Fraction(7, 12), Fraction(7, 12))
 """
@@ -40,12 +40,10 @@ from numpy.typing import NDArray
 from workbench.core.dynamics import Dynamics, dynamics, field_of
 from workbench.core.errors import WorkbenchError
 from workbench.core.evaluate import check_arguments
-from workbench.core.fields import Field
-from workbench.core.numbers import Numbers, frozen
 from workbench.core.policy import Policy
-from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.core.rows import add_groups, own_rows, pick_rows, point_rows
-from workbench.core.space import Label, Space
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import row_places
+from workbench.core.space import Label
 from workbench.core.weights import Weighting, known
 
 END = "end"
@@ -82,9 +80,31 @@ def observation_mdp(
     seen = weighing.solve(D.follow(field.enter(behaviour.prob)))
     share, reached = seen.share, seen.reached
     _check_weights(P, share, reached, D, weighing.name)
-    row, o_next, r, prob = _outcomes(D, share)
-    _check_successors(P, reached, row, o_next)
-    return _assembled(D, field, reached, row, o_next, r, prob)
+    labels = [P.O[int(o)] for o in np.flatnonzero(reached)]
+    end = _end_label(labels)
+    rows = {
+        (o, a): _row(D, share, reached, P.O.index(o), j, end)
+        for o in labels
+        for j, a in enumerate(P.A)
+    }
+    mu: dict[Label, Any] = {}
+    for s, o, x in zip(D.entry_s, D.entry_o, D.mu[D.entry_s] * D.omega, strict=True):
+        first = end if P.terminal.mask[s] else P.O[int(o)]
+        mu[first] = mu[first] + x if first in mu else x
+    start = {o: field.back(x) for o, x in mu.items() if x != 0}
+    ends = end in start or any(key[0] == end for row in rows.values() for key in row)
+    shown = {end: P.O[_end_observation(P)]} if ends else {}
+    return POMDP.from_functions(
+        name=f"{P.name} by observation",
+        S=[*labels, *shown],
+        O=P.O,
+        A=P.A,
+        p=lambda o, a: {key: field.back(x) for key, x in rows[o, a].items()},
+        omega=lambda o: {shown.get(o, o): 1},
+        mu=start,
+        gamma=P.gamma,
+        terminal=set(shown),
+    )
 
 
 def _check_weights(
@@ -99,125 +119,41 @@ def _check_weights(
         )
 
 
-def _check_successors(
-    P: POMDP, reached: NDArray[np.bool_], row: NDArray[np.int64], o_next: NDArray[np.int64]
-) -> None:
-    strange = np.flatnonzero((o_next >= 0) & ~reached[o_next])
-    if strange.size:
-        o, a = divmod(int(row[strange[0]]), len(P.A))
+def _row(
+    D: Dynamics, share: NDArray[Any], reached: NDArray[np.bool_], o: int, a: int, end: Label
+) -> dict[tuple[Label, Any], Any]:
+    """The outcomes {(o' or the end, reward): probability} of an action at an observation."""
+    P, nA = D.P, len(D.P.A)
+    found: dict[tuple[Label, Any], Any] = {}
+
+    def add(label: Label, k: int, x: Any) -> None:
+        key = label, P.p.r[k]
+        found[key] = found[key] + x if key in found else x
+
+    column = a if share.shape[1] > 1 else 0  # P(s|o,a), or P(s|o)
+    for e in np.flatnonzero((D.entry_o == o) & ~P.terminal.mask[D.entry_s]).tolist():
+        for k in row_places(P.p.row_ptr, int(D.entry_s[e]) * nA + a):
+            x, s_next = share[e, column] * D.prob[k], int(P.p.s_next[k])
+            if x == 0:
+                continue
+            if P.terminal.mask[s_next]:
+                add(end, k, x)
+                continue
+            for f in row_places(P.omega.row_ptr, s_next):
+                o_next = int(D.entry_o[f])
+                if D.omega[f] != 0:
+                    _check_successor(P, reached, o, a, o_next)
+                    add(P.O[o_next], k, x * D.omega[f])
+    return found
+
+
+def _check_successor(P: POMDP, reached: NDArray[np.bool_], o: int, a: int, o_next: int) -> None:
+    if not reached[o_next]:
         raise WorkbenchError(
             f"o={P.O.text(P.O[o])}, a={P.A.text(P.A[a])} leads to "
-            f"o={P.O.text(P.O[int(o_next[strange[0]])])}, which the behaviour never sees, so that "
+            f"o={P.O.text(P.O[o_next])}, which the behaviour never sees, so that "
             "P(s|o) is not defined there; give a behaviour that takes every action"
         )
-
-
-def _outcomes(
-    D: Dynamics, share: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """The outcomes (o |A| + a, o' or -1 for the end, number of the reward, probability), merged."""
-    P, nA = D.P, len(D.P.A)
-    known_share = np.flatnonzero(known(share).all(axis=1))
-    entry = known_share[np.asarray(share[known_share] != 0, dtype=bool).any(axis=1)]
-    entry = entry[~P.terminal.mask[D.entry_s[entry]]]
-    pair = (D.entry_s[entry][:, None] * nA + np.arange(nA)).reshape(-1)
-    first, k = _spread(P.p.row_ptr, pair)
-    s_next = P.p.s_next[k]
-    # a terminal successor has one outcome, the end, whatever it emits
-    o_ptr, ended = P.omega.row_ptr, P.terminal.mask
-    second, e = _spread(o_ptr, np.where(ended[s_next], 0, s_next))
-    once = ~ended[s_next][second] | (e == o_ptr[0])
-    second, e = second[once], e[once]
-    k, first = k[second], first[second]
-    over = ended[P.p.s_next[k]]
-    o_next = np.where(over, -1, D.entry_o[e])
-    column = first % nA if share.shape[1] > 1 else 0  # P(s|o,a), or P(s|o)
-    prob = share[entry[first // nA], column] * D.prob[k]
-    prob = prob * np.where(over, D.field.one(1), D.omega[e])
-    row = D.entry_o[entry[first // nA]].astype(np.int64) * nA + first % nA
-    r = _reward_numbers(P)[k]
-    keys = (row * (len(P.O) + 1) + o_next + 1) * (int(r.max(initial=0)) + 1) + r
-    places, at, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    merged = add_groups(inverse, prob, D.field.zeros(len(places)))
-    kept = np.asarray(merged != 0, dtype=bool)
-    at = at[kept]
-    return row[at], o_next[at], k[at], merged[kept]
-
-
-def _spread(row_ptr: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """For compressed rows that are asked for one after the other: which request, which entry."""
-    found, places = pick_rows(row_ptr, rows)
-    return own_rows(found), places
-
-
-def _reward_numbers(P: POMDP) -> NDArray[np.int64]:
-    """A number for each outcome's reward, equal for equal rewards."""
-    r = P.p.r
-    source = r.floats if r.codes is None else r.codes
-    return np.asarray(np.unique(source, return_inverse=True)[1], dtype=np.int64).reshape(-1)
-
-
-def _assembled(
-    D: Dynamics,
-    field: Field,
-    reached: NDArray[np.bool_],
-    row: NDArray[np.int64],
-    o_next: NDArray[np.int64],
-    k: NDArray[np.int64],
-    prob: NDArray[Any],
-) -> POMDP:
-    P, nA = D.P, len(D.P.A)
-    seen = np.flatnonzero(reached)
-    place = np.full(len(P.O) + 1, -1)
-    place[seen] = np.arange(len(seen))
-    start = _first_observations(D)
-    ends = bool((o_next < 0).any()) or start[-1] != 0
-    place[-1] = len(seen)
-    labels = [P.O[int(o)] for o in seen]
-    S = Space([*labels, *([_end_label(labels)] if ends else [])])
-    rows = place[row // nA] * nA + row % nA
-    counts = np.bincount(rows, minlength=len(S) * nA)
-    row_ptr = point_rows(counts)
-    emitted = np.append(seen, _end_observation(P)) if ends else seen
-    mu = start[np.append(seen, len(P.O))] if ends else start[seen]
-    mask = np.zeros(len(S), dtype=bool)
-    mask[len(seen) :] = True
-    return POMDP(
-        name=f"{P.name} by observation",
-        S=S,
-        O=P.O,
-        A=P.A,
-        p=Transitions(
-            S,
-            P.A,
-            frozen(row_ptr),
-            frozen(place[o_next].astype(np.int32)),
-            P.p.r.take(k),
-            _numbers(field, prob),
-        ),
-        omega=Emissions(
-            S,
-            P.O,
-            frozen(np.arange(len(S) + 1)),
-            frozen(emitted.astype(np.int32)),
-            Numbers.full(len(S), 1),
-        ),
-        gamma=P.gamma,
-        mu=Distribution(S, _numbers(field, mu)),
-        terminal=StateSet(S, mask),
-    )
-
-
-def _numbers(field: Field, x: NDArray[Any]) -> Numbers:
-    return Numbers.of(field.leave(x))
-
-
-def _first_observations(D: Dynamics) -> NDArray[Any]:
-    """P(o is the first observation), and at the end the probability that nothing begins."""
-    P = D.P
-    alive = ~P.terminal.mask[D.entry_s]
-    keys = np.where(alive, D.entry_o, len(P.O))
-    return add_groups(keys, D.mu[D.entry_s] * D.omega, D.field.zeros(len(P.O) + 1))
 
 
 def _end_label(taken: list[Label]) -> Label:

@@ -207,34 +207,30 @@ class BeliefStep:
 class BeliefActor:
     """What actions are worth at a belief, by the alpha vectors of a controller.
 
-    Attributes
-    ----------
-    alphas : `alphas[o][k]`, the values {s: v_k(s, o)} of node k in the states that show o. A state
-        from which the node has no value, because it may never end, is left out.
+    `alphas[o][k]` are the values {s: v_k(s, o)} of node k in the states that show o. A state from
+    which the node has no value, because it may never end, is left out.
     """
 
     def __init__(self, controller: HistoryPolicy):
         self.P = controller.P
-        self.alphas, self.exact = _alpha_vectors(controller)
-        self._floats = (
-            {} if self.exact else {o: _table(self.P, o, x) for o, x in self.alphas.items()}
-        )
+        self._tables = _alpha_vectors(controller)
+
+    @property
+    def alphas(self) -> dict[Label, list[dict[Label, Number]]]:
+        return {
+            o: [
+                {s: row[i] for s, i in places.items() if row[i] > -np.inf} for row in table.tolist()
+            ]
+            for o, (places, table) in self._tables.items()
+        }
 
     def value(self, b: Beliefs, o: Label) -> Number:
         """V(b, o), of the best node at the belief b where o is seen."""
-        if not self.exact:
-            places, table = self._floats[o]
-            used = {s: float(x) for s, x in b.items() if x}
-            worth = table[:, [places[s] for s in used]] @ np.array([*used.values()])
-            return float(np.max(worth[~np.isnan(worth)], initial=-np.inf))
-        return max(
-            (
-                sum((x * alpha[s] for s, x in b.items() if x), Fraction(0))
-                for alpha in self.alphas[o]
-                if all(s in alpha for s, x in b.items() if x)
-            ),
-            default=-np.inf,
-        )
+        places, table = self._tables[o]
+        used = {places[s]: x for s, x in b.items() if x}
+        weights = np.array([*used.values()], dtype=table.dtype)
+        found: Number = (table[:, [*used]] @ weights).max()
+        return found
 
     def action_values(self, b: Beliefs) -> dict[Label, Number]:
         """q(b, a) of each action."""
@@ -302,19 +298,14 @@ class BeliefActor:
         return steps
 
 
-def _table(
-    P: POMDP, o: Label, alphas: list[dict[Label, Number]]
-) -> tuple[dict[Label, int], NDArray[np.float64]]:
-    """Alpha vectors as rows of an array, NaN where they have no value, and the columns by state."""
-    states = [s for s in P.S if o in P.omega(s)]
-    rows = [[float(alpha.get(s, np.nan)) for s in states] for alpha in alphas]
-    return {s: i for i, s in enumerate(states)}, np.array(rows)
-
-
 def _alpha_vectors(
     controller: HistoryPolicy,
-) -> tuple[dict[Label, list[dict[Label, Number]]], bool]:
-    """Evaluate the controller from every node in every state, and say whether that is exact."""
+) -> dict[Label, tuple[dict[Label, int], NDArray[Any]]]:
+    """Evaluate the controller from every node in every state, exactly where that is small.
+
+    For each observation the places of the states that show it, and `[node, place]`: minus infinity
+    where the node may never end.
+    """
     P, nodes = controller.P, len(controller)
     if nodes * len(P.S) > MOST_PAIRS:
         raise TooLarge(
@@ -336,9 +327,14 @@ def _alpha_vectors(
     pi = Policy.from_mapping(E, rows)
     exact = E.is_exact and pi.is_exact and len(E.S) <= MOST_EXACT_PAIRS
     v = evaluate(E, pi, exact=exact).v
-    found: dict[Label, list[dict[Label, Number]]] = {o: [{} for _ in range(nodes)] for o in P.O}
+    found = {}
+    for o in P.O:
+        places = {s: i for i, s in enumerate(s for s in P.S if o in P.omega(s))}
+        table = np.full((nodes, len(places)), -np.inf, dtype=object if exact else np.float64)
+        found[o] = places, table
     for label, value in zip(E.S, v.raw, strict=True):
         s, m, o = label
         if value is not None and s not in P.terminal and not np.isnan(float(v[label])):
-            found[o][int(m)][s] = v[label]
-    return found, exact
+            places, table = found[o]
+            table[int(m), places[s]] = v[label]
+    return found
