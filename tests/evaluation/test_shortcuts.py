@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from pomdps import gravity, load_unload, recall, recall_variant
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate, uniform
-from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
+from workbench.core.errors import NotExact, WorkbenchError, WrongType
 from workbench.core.shortcuts import shortcuts
 from workbench.core.td import td_values
 from workbench.optima import shortcut_count as search_module
@@ -180,11 +180,6 @@ def test_more_optimal_policies_than_asked_for_give_a_count_that_says_so():
     assert "among those seen" in repr(count)
 
 
-def test_what_is_not_known_to_be_optimal_is_not_counted():
-    with pytest.raises(TooLarge, match=r"full information is worth 0\.9025"):
-        count_shortcuts(augment(recall(), "B1"), most=3)  # worth 0, whatever it does
-
-
 @pytest.mark.slow
 def test_gravity_without_memory_has_one_optimal_deterministic_policy():
     count = count_shortcuts(gravity())
@@ -233,7 +228,7 @@ def test_a_task_that_no_policy_ends_is_refused():
         mu={"s": 1},
         gamma=1,
     )
-    with pytest.raises(WorkbenchError, match="no deterministic policy of round ends"):
+    with pytest.raises(WorkbenchError, match="no policy of round ends"):
         count_shortcuts(P)
 
 

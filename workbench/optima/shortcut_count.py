@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import reached_rows
-from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.errors import WorkbenchError
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
@@ -31,6 +31,7 @@ from workbench.core.shortcuts import (
 )
 from workbench.core.td import td_values
 from workbench.core.ties import sign_of_difference, tie_order
+from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.branch_and_bound import forced
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
@@ -107,8 +108,7 @@ def count_shortcuts(
 ) -> ShortcutCount:
     """Count the shortcuts of every optimal deterministic memoryless policy.
 
-    With more than `most` of them, or on Ctrl-C, the count covers those found by then, provided that
-    they are known to be optimal; otherwise `TooLarge` is raised, or `KeyboardInterrupt` again.
+    With more than `most` of them, or on Ctrl-C, the count covers those found by then.
 
     Parameters
     ----------
@@ -119,23 +119,26 @@ def count_shortcuts(
     P.require_all_actions("count_shortcuts")
     if most < 1:
         raise WorkbenchError(f"most must be at least 1, not {most}")
+    best = best_memoryless(P, exact=exact)
+    if not best.certified and best.interrupted:
+        raise KeyboardInterrupt
+    M = from_states(P, FLOATS)
+    behaviours = _behaviours(P, M, from_states(P, RATIONALS) if exact else M, best.value)
     counts: list[tuple[int, int]] = []
     first: tuple[Policy, list[Shortcut]] | None = None
+    complete = True
     with Waiting(f"shortcuts of {P.name}") as waiting:
-        search = BehaviourSearch(P, exact, most, waiting)
-        complete = search.run()
         try:
-            for choice in search.found:
-                for whole in _completions(P, search.M, choice, exact, weights):
-                    if len(counts) == most:
-                        raise _Enough
-                    pi = Policy.from_actions(P, np.maximum(whole, 0))
-                    found = shortcuts(P, pi, exact, weights)
-                    first = first or (pi, found)
-                    strict = sum(x.kind == "strict" for x in found)
-                    counts.append((strict, len(found) - strict))
-                    waiting.report(len(counts) / most, f"{len(counts):,} optimal policies")
-        except (_Enough, KeyboardInterrupt):
+            for whole in (x for one in behaviours for x in _completions(P, M, one, exact, weights)):
+                if not (complete := len(counts) < most):
+                    break
+                pi = Policy.from_actions(P, np.maximum(whole, 0))
+                found = shortcuts(P, pi, exact, weights)
+                first = first or (pi, found)
+                strict = sum(x.kind == "strict" for x in found)
+                counts.append((strict, len(found) - strict))
+                waiting.report(len(counts) / most, f"{len(counts):,} optimal policies")
+        except KeyboardInterrupt:
             complete = False
             if first is None:
                 raise
@@ -144,7 +147,7 @@ def count_shortcuts(
     return ShortcutCount(
         P=P,
         weights=weights,
-        value=search.value,
+        value=best.value,
         policies=len(counts),
         complete=complete,
         strict=(min(strict_counts), max(strict_counts)),
@@ -154,112 +157,44 @@ def count_shortcuts(
     )
 
 
-class _Enough(Exception):
-    """As many policies as were asked for."""
+def _behaviours(P: POMDP, M: MDP, judge: MDP, best: Number) -> Iterator[Actions]:
+    """Every behaviour of a deterministic memoryless policy that is worth the best value. It is an
+    array `choice[o]` of actions, -1 for the observations that it never reaches.
 
-
-class BehaviourSearch:
-    """The best value of a deterministic memoryless policy, and every behaviour that has it.
-
-    A behaviour is an array `choice[o]` of actions, -1 for the observations that it never reaches.
     Depth first: an observation gets an action when it is reached. A branch is cut off when even
-    full information about the state, at every observation that has no action yet, does not make it
-    as good as the best behaviour so far.
-
-    Attributes
-    ----------
-    found : the behaviours.
-    nodes : how many partial policies were looked at.
+    full information about the state, at every observation that has no action yet, is worth less.
     """
+    rank = np.argsort(tie_order(P.A, "last"))
 
-    def __init__(self, P: POMDP, exact: bool, most: int, waiting: Waiting):
-        if exact:
-            P.require_exact()
-        self.P, self.exact, self.most, self.waiting = P, exact, most, waiting
-        self.M = from_states(P, FLOATS)
-        self.judge = from_states(P, RATIONALS) if exact else self.M
-        self.rank = np.argsort(tie_order(P.A, "last"))
-        self.best: Any = None
-        self.found: list[Actions] = []
-        self.nodes = 0
-
-    @property
-    def value(self) -> Number:
-        return RATIONALS.back(self.best) if self.exact else float(self.best)
-
-    def run(self) -> bool:
-        """Search, and return whether all optimal behaviours were found. If not, those found are
-        optimal nevertheless."""
-        try:
-            self._expand(np.full(len(self.P.O), -1, dtype=np.int64))
-        except (_Enough, KeyboardInterrupt) as stopped:
-            ceiling = float(optimal(self.M).value)
-            if self.found and not self._sign(float(self.value), ceiling):
-                return False
-            if isinstance(stopped, KeyboardInterrupt):
-                raise
-            raise TooLarge(
-                f"{self.P.name}: {self.most:,} deterministic policies of value {self.value} were "
-                "found without knowing that "
-                f"none is better (full information is worth {ceiling:.6g}); raise most"
-            ) from None
-        if self.best is None:
-            raise WorkbenchError(
-                f"no deterministic policy of {self.P.name} ends with probability one, and gamma "
-                "is 1"
-            )
-        return True
-
-    def _expand(self, choice: Actions) -> None:
-        self.nodes += 1
-        self.waiting.report(
-            0, f"{self.nodes:,} partial policies, {len(self.found):,} optimal so far"
-        )
-        o = first_open(self.M, choice, self.M.starts)
+    def extend(choice: Actions) -> Iterator[Actions]:
+        o = first_open(M, choice, M.starts)
         if o is None:
-            self._judge(choice)
+            value = follow(judge, np.maximum(choice, 0)).value
+            worth = value if isinstance(value, float) else RATIONALS.back(value)
+            if worth != -np.inf and _sign(P, worth, best) >= 0:
+                yield choice
             return
-        bounds = np.array([self._bound(choice, o, a) for a in range(len(self.P.A))])
-        for a in np.lexsort((self.rank, -bounds.round(9))).tolist():
-            if bounds[a] == -np.inf or self._hopeless(bounds[a]):
-                continue
-            further = choice.copy()
-            further[o] = a
-            self._expand(further)
+        further = np.repeat(choice[None], len(P.A), axis=0)
+        further[:, o] = np.arange(len(P.A))
+        bounds = np.array([float(optimal(M, forced(M, x)).value) for x in further])
+        for a in np.lexsort((rank, -bounds.round(9))).tolist():
+            if bounds[a] > -np.inf and _sign(P, bounds[a], float(best)) >= 0:
+                yield from extend(further[a])
 
-    def _bound(self, choice: Actions, o: int, a: int) -> float:
-        """The value with full information wherever no action is fixed yet, `a` being fixed at
-        `o`."""
-        fixed = choice.copy()
-        fixed[o] = a
-        return float(optimal(self.M, forced(self.M, fixed)).value)
+    yield from extend(np.full(len(P.O), -1, dtype=np.int64))
 
-    def _sign(self, x: Any, y: Any) -> int:
-        """The sign of a difference of two values. It is 0 for floats within rounding errors.
 
-        Values are sums over an episode's steps, each rounded as often as there are successors.
-        """
-        if not isinstance(x, float) and not isinstance(y, float):
-            return sign_of_difference(x, y) or 0
-        steps = len(self.P.S) if self.P.gamma == 1 else 1 / (1 - float(self.P.gamma))
-        size = max(abs(float(x)), abs(float(y)), float(np.abs(self.P.p.r.floats).max(initial=0.0)))
-        error = 2.0**-52 * (len(self.P.S) + len(self.P.A)) * steps * size
-        return sign_of_difference(float(x), float(y), error) or 0
+def _sign(P: POMDP, x: Any, y: Any) -> int:
+    """The sign of a difference of two values. It is 0 for floats within rounding errors.
 
-    def _hopeless(self, bound: float) -> bool:
-        return self.best is not None and self._sign(bound, float(self.value)) < 0
-
-    def _judge(self, choice: Actions) -> None:
-        value = follow(self.judge, np.maximum(choice, 0)).value
-        if isinstance(value, float) and value == -np.inf:
-            return
-        sign = 1 if self.best is None else self._sign(value, self.best)
-        if sign > 0:
-            self.best, self.found = value, []
-        if sign >= 0:
-            if len(self.found) == self.most:
-                raise _Enough
-            self.found.append(choice)
+    Values are sums over an episode's steps, each rounded as often as there are successors.
+    """
+    if not isinstance(x, float) and not isinstance(y, float):
+        return sign_of_difference(x, y) or 0
+    steps = len(P.S) if P.gamma == 1 else 1 / (1 - float(P.gamma))
+    size = max(abs(float(x)), abs(float(y)), float(np.abs(P.p.r.floats).max(initial=0.0)))
+    error = 2.0**-52 * (len(P.S) + len(P.A)) * steps * size
+    return sign_of_difference(float(x), float(y), error) or 0
 
 
 def _completions(P: POMDP, M: MDP, choice: Actions, exact: bool, weights: str) -> Iterator[Actions]:
