@@ -195,6 +195,8 @@ class CompiledLoops:
 
     def advance(self, count: int, looks: bool = True) -> None:
         """Make iterates, until all loops are fixed if anybody looks."""
+        if not looks:
+            self.state.fixed[:] = False  # else the kernel would skip loops whose end is known
         size = len(self.task.tables.successor) + self.work.q.size
         until, piece = self.n + count, count if self.skips else 1 + _PIECE // size
         while self.n < until and not self.state.fixed.all():
