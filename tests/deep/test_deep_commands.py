@@ -66,7 +66,7 @@ def test_a_product_too_large_to_multiply_out_is_learned_all_the_same(values):
     assert row[0] == "O6"
     assert (row[5] == "-") == (values == "--no-values")
     assert row[6] == "-"  # nobody looks for the best policy of so many states
-    assert "reward per 100 steps" in " ".join(shown.output.split())  # it never ends
+    assert "reward per 100 time steps" in " ".join(shown.output.split())  # it never ends
 
 
 def test_ctrl_c_shows_and_keeps_what_is_there(monkeypatch, tmp_path):

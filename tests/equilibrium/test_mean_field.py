@@ -226,3 +226,11 @@ def test_tables_too_large_for_symbols_are_named():
     pi = Policy.deterministic(E, {}, otherwise=(1, "000"))
     with pytest.raises(TooLarge, match="256 entries that matter; up to 64"):
         slides(E, QLearning(epsilon=TENTH), pi, {("000", "o"): [(1, "000"), (2, "000")]})
+
+
+def test_it_shows_which_actions_are_greedy_by_turns():
+    found = mean_field(recall_variant(), QLearning(epsilon=0.1))
+    text = found.sheet().text()
+    assert "The table slides along a tie" in text
+    assert len(found.to_frame()) == len(found.rows)
+    assert all(f"{share:.3g}" in found._repr_html_() for share in found.shares[0])

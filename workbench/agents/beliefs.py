@@ -137,7 +137,7 @@ class BeliefGraph(Showing, Drawn):
     def sheet(self) -> Sheet:
         """The beliefs, shortest histories first."""
         columns = (
-            Column("steps", "after how many steps it can first be held"),
+            Column("steps", "after how many time steps it can first be held"),
             Column("observation", "the last one"),
             Column("belief", "probabilities of the states"),
         )

@@ -163,7 +163,7 @@ class Improvement(Showing, Drawn):
         said = f"The loop {where} a policy worth {brief(reached)}"
         if best is not None:
             said += beside_best(brief(reached), best)
-        size = f"step {shown(self.step(0))}" if callable(self.step) else f"step {shown(self.step)}"
+        size = f"step size {shown(self.step(0) if callable(self.step) else self.step)}"
         size += " at first" if callable(self.step) else ""
         columns = (
             Column("start", "value of the policy that the loop starts from"),

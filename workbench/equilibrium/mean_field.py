@@ -34,6 +34,7 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import check_epsilon, target_of
+from workbench.tables.sheet import Column, Sheet, Showing
 from workbench.tables.table import Table
 
 TAIL = 0.2
@@ -43,8 +44,15 @@ STILL = 1e-4
 """A table that moves by less than this part of its largest entry, over the tail, is at rest."""
 
 
+_ENDED = {
+    "settled": "The table comes to rest, and one policy is greedy.",
+    "sliding": "The table slides along a tie: actions are greedy by turns, and it hardly moves.",
+    "moving": "The table goes on moving.",
+}
+
+
 @dataclass(frozen=True, eq=False)
-class Flow:
+class Flow(Showing):
     """A solution of the mean field.
 
     Attributes
@@ -93,6 +101,25 @@ class Flow:
         raw = np.full((len(self.P.O), len(self.P.A)), np.nan)
         raw[self.rows] = self.mean
         return Table(raw, self.P.O, self.P.A, None, "q(o, a)")
+
+    def sheet(self) -> Sheet:
+        """What each row did at the end of the flow."""
+        P = self.P
+        rows = tuple(
+            (
+                P.O.text(P.O[o]),
+                ", ".join(
+                    f"{P.A.text(P.A[a])} {shares[a]:.3g}" for a in np.flatnonzero(shares > 0.001)
+                ),
+            )
+            for o, shares in zip(self.rows.tolist(), self.shares, strict=True)
+        )
+        columns = Column(P.O.legend, ""), Column("greedy", "each action's share of the time")
+        last = (
+            f"The last {TAIL:.0%} of {self.times[-1]:g}, with {self.switches:,} changes of greedy."
+        )
+        title = f"Mean field of {self.learner.kind} on {P.name}"
+        return Sheet(title, columns, rows, _ENDED[self.ended], (last,))
 
     def __repr__(self) -> str:
         mixed = int(((self.shares > 0.001) & (self.shares < 0.999)).any(axis=1).sum())

@@ -185,7 +185,7 @@ class Run(Showing, Drawn):
             best = best_cell(self.P, seconds=1.0)
         columns = [
             Column("states", "of the task with the memory"),
-            Column("first", "average reward per 100 steps over the first tenth of the run"),
+            Column("first", "average reward per 100 time steps over the first tenth of the run"),
             Column("last", "the same over the last tenth; mean over seeds"),
             Column("s.d.", "standard deviation of last over seeds"),
             Column("worst seed", "the lowest last of a seed"),
@@ -198,13 +198,13 @@ class Run(Showing, Drawn):
         row = [None if P is None else len(P.S), *map(_four_digits, numbers), _four_digits(value)]
         said = f"The greedy policies at the end are worth {value:.4g} on average"
         if np.isnan(value):
-            said = f"The reward per 100 steps is {late.mean():.4g} at the end"
+            said = f"The reward per 100 time steps is {late.mean():.4g} at the end"
         elif best is not None:
             said += beside_best(f"{value:.4g}", best)
         if best is not None:
             columns.append(BEST)
             row.append(best)
-        many = f"{counted(len(self.seeds), 'seed')} of {self.steps:,} steps."
+        many = f"{counted(len(self.seeds), 'seed')} of {self.steps:,} time steps."
         where = "" if P is None else f" on {P.name}"
         who = getattr(self.learner, "described", self.learner) or "A learner"
         return Sheet(f"{who}{where}", tuple(columns), (tuple(row),), f"{said}.", (many,))

@@ -145,7 +145,9 @@ class Sheet:
 
     def html(self) -> str:
         """The table for Jupyter."""
-        top = "".join(f"<th>{escape_html(c.name)}</th>" for c in self.columns)
+        top = "".join(
+            f"<th{self._style(j)}>{escape_html(c.name)}</th>" for j, c in enumerate(self.columns)
+        )
         body = "".join(f"<tr>{self._html_row(row)}</tr>" for row in self.rows)
         table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
         if self.title and not self.rows:
@@ -164,10 +166,12 @@ class Sheet:
         found = []
         for j, x in enumerate(row):
             tag = "th" if j == 0 and not self.title else "td"
-            left = "" if self._is_right(j) else ' style="text-align: left"'
             text = escape_html(_write(x)).replace("\n", "<br>")
-            found.append(f"<{tag}{left}>{text}</{tag}>")
+            found.append(f"<{tag}{self._style(j)}>{text}</{tag}>")
         return "".join(found)
+
+    def _style(self, j: int) -> str:
+        return "" if self._is_right(j) else ' style="text-align: left"'
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a pandas frame, numbers as they are."""
