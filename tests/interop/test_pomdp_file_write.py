@@ -220,6 +220,12 @@ def test_probabilities_of_zero_are_left_out():
     assert dict(Q.p(0, "a")) == {(0, 2): 1}
 
 
+@pytest.mark.parametrize("digits", [500, 5_000])
+def test_numbers_of_too_many_digits_are_refused(digits):
+    with pytest.raises(PomdpFileError, match="so many digits"):
+        pomdp_text(recall(gamma=1 - Fraction(1, 10**digits)))
+
+
 def test_symbols_are_refused():
     x = sympy.Symbol("x")
     with pytest.raises(PomdpFileError, match="symbols x: give them values"):

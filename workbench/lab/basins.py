@@ -17,16 +17,13 @@ from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.improve import improve
 from workbench.core.policy import Policy
 from workbench.lab.frequencies import Share
+from workbench.lab.loop_statements import BUDGET
 from workbench.plain_numbers import positive_number, whole_number
 from workbench.research.critical_points import CriticalPoint, CriticalPoints
 
 _NEAR = 4
 """Limits are at a point if no probability of an observation that both reach is further off than
 this many steps."""
-
-
-_BUDGET = 5_000
-"""Iterates of a loop, enough for a hundredth of the way to be gone at each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +65,7 @@ def find_basins(
     counts: dict[int | None, int] = {}
     for _ in range(starts):
         start = Policy(P, rng.dirichlet(np.ones(len(P.A)), len(P.O)))
-        run = improve(P, start, step=step, budget=_BUDGET, weights=weights)
+        run = improve(P, start, step=step, budget=BUDGET, weights=weights)
         place = _nearest(points, run.pi.prob.floats, _NEAR * step)
         counts[place] = counts.get(place, 0) + 1
     return tuple(

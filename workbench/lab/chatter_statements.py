@@ -22,12 +22,10 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.improve import improve
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
-from workbench.lab.loop_statements import proved
+from workbench.lab.loop_statements import BUDGET, proved
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, Statement, Verdict, largest_reward, listed
 from workbench.optima.best_memoryless import best_memoryless
-
-_BUDGET = 4_000
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class OracleChatters(Statement):
 
     def _score(self, P: POMDP, memory: str) -> float:
         E = augment(P, memory)
-        run = improve(E, uniform(E), float(self.step), ties=self.ties, budget=_BUDGET)
+        run = improve(E, uniform(E), float(self.step), ties=self.ties, budget=BUDGET)
         if run.ended != "limit cycle":
             return NO
         highest = float(np.max(run.values[-run.window :]))

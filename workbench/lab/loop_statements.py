@@ -43,7 +43,8 @@ _CLOSE = 1e-7
 """Float values closer than this share of the largest reward count as equal when a task is judged
 quickly."""
 
-_BUDGET = 4_000
+BUDGET = 4_000
+"""Iterates of a loop in floats: at a step of 1/100, a share of 1e-17 of the way is left."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ def _end_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
     """The value of the limit. NaN if there is none, since where such a loop goes cannot be
     proved."""
     E = augment(P, memory)
-    run = improve(E, uniform(E), float(step), ties=ties, budget=_BUDGET)
+    run = improve(E, uniform(E), float(step), ties=ties, budget=BUDGET)
     return float(run.value) if run.ended == "fixed" else np.nan
 
 

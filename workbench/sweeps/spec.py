@@ -84,13 +84,13 @@ _LONGEST = 400
 
 MEASURES = {"rewards": PER_100, "final": FINAL, "values": GREEDY}
 MOST_CELLS = 1_000_000
+"""The most that a file may ask for or hold: cells, seeds, blocks of a curve, characters."""
 
-_MOST_CHARACTERS = 1_000_000
 _DEEPEST = 10
+"""Parts of a key and levels of lists: the parser of the standard library recurses."""
+
 _MOST_STEPS = 2**62
-_MOST_BLOCKS = 1_000_000
-"""The most that a file may hold: characters, parts of a key, steps of a run, blocks of its
-curve."""
+"""Of a run: kernels count in 64 bits."""
 
 _TEXT_OR_COMMENT = re.compile(
     r'"""(?:[^"\\]|\\.|"(?!""))*"""|'
@@ -185,8 +185,8 @@ def _toml(text: str) -> dict[str, Any]:
     dotted keys, hence both are looked at before, in the text without its strings and comments:
     up to the first error these are what the parser takes for strings and comments.
     """
-    if len(text) > _MOST_CHARACTERS:
-        raise SpecError(f"it has {len(text):,} characters, more than {_MOST_CHARACTERS:,}")
+    if len(text) > MOST_CELLS:
+        raise SpecError(f"it has {len(text):,} characters, more than {MOST_CELLS:,}")
     bare = _TEXT_OR_COMMENT.sub(lambda found: "" if found[0].startswith("#") else "x", text)
     if found := _LONG_KEY.search(bare):
         line = bare.count("\n", 0, found.start()) + 1
@@ -358,10 +358,10 @@ class _Grid:
                 raise self._wrong(
                     "every", f"a block of {every:,} does not fit into {steps:,} steps"
                 )
-            if steps > _MOST_BLOCKS * every:
+            if steps > MOST_CELLS * every:
                 raise self._wrong(
                     "every" if "every" in self.table else "steps",
-                    f"{-(-steps // every):,} blocks are more than {_MOST_BLOCKS:,}",
+                    f"{-(-steps // every):,} blocks are more than {MOST_CELLS:,}",
                 )
             found.append((steps, every))
         return found

@@ -26,13 +26,10 @@ from workbench.core.rows import row_places
 from workbench.core.space import Label
 from workbench.interop.pomdp_file.source import PomdpFileError, Source
 from workbench.interop.pomdp_file.tables import TooMany
-from workbench.results.json import parse_json, read_rational
+from workbench.results.json import Unreadable, parse_json, read_rational
 
 PREFIX = "#@workbench"
 _NOTE = re.compile(rf"^[ \t]*{PREFIX}\b(.*)$", re.MULTILINE)
-_MOST_DIGITS = 400
-"""Of a numerator or a denominator: what `read_rational` reads."""
-
 Row = list[list[Any]]
 
 
@@ -123,10 +120,12 @@ def _at(labels: list[Label], i: Any) -> Label:
 def _written(x: Number) -> str | float:
     if isinstance(x, float):
         return x
-    exact = Fraction(x)
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > 3 * _MOST_DIGITS:
-        raise PomdpFileError(f"a number with more than {_MOST_DIGITS} digits cannot be written")
-    return str(exact)
+    try:
+        text = str(Fraction(x))
+        read_rational(text)
+    except (Unreadable, ValueError):  # ValueError: thousands of digits
+        raise PomdpFileError("a number of so many digits cannot be written") from None
+    return text
 
 
 def _read(x: Any) -> Number:
