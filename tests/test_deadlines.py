@@ -33,8 +33,10 @@ from workbench import (
     uniform,
 )
 from workbench.certificates.fixed_regions import fixed_regions_certificate
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.optima.shortcut_count import count_shortcuts
 from workbench.research import diagnose as diagnose_module
+from workbench.sufficiency.comparison import compare
 
 F = Fraction
 
@@ -164,6 +166,23 @@ def test_diagnose_divides_its_time_among_its_searches(monkeypatch):
     assert found.lower <= found.upper
     assert len(given) == 1
     assert given[0] <= 2
+
+
+def test_compare_leaves_undecided_what_it_has_no_time_for():
+    """It had no limit: minutes on a published file."""
+    (row,) = compare(entangled(), ["B1"], max_seconds=NO_TIME)
+    assert row.oracle.ended == "budget"
+    assert row.best.value <= row.best.bound
+    assert row.shortcuts is None
+    (row,) = compare(recall4(), ["OA1"], max_seconds=600)
+    assert row.expressive
+    assert row.shortcuts.complete
+
+
+def test_counting_shortcuts_without_time_is_refused_or_covers_what_was_found():
+    with pytest.raises(TooLarge, match="the time was over before an optimal policy was found"):
+        count_shortcuts(augment(gravity(), "O1"), max_seconds=NO_TIME)
+    assert count_shortcuts(recall4(), max_seconds=600).complete
 
 
 def test_diagnose_leaves_out_what_it_has_no_time_for():

@@ -47,8 +47,12 @@ LEAST_SECONDS = 0.01
 def deadline(max_seconds: Any) -> float:
     """The reading of `time.monotonic` at which a search of so many seconds ends. It ends sooner if
     the time limit around it does. None: no limit of its own."""
-    seconds = math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
-    return time.monotonic() + min(seconds, time_left())
+    return time.monotonic() + min(seconds_of(max_seconds), time_left())
+
+
+def seconds_of(max_seconds: Any) -> float:
+    """The seconds that a search may take: infinitely many for None."""
+    return math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
 
 
 def share_of(until: float, searches: int) -> float | None:

@@ -318,7 +318,7 @@ def test_the_belief_process_gives_memoryless_policies_the_values_they_have(P):
 
 
 def test_too_many_beliefs_cannot_be_exact():
-    with pytest.raises(TooLarge, match="more than 20 reachable beliefs"):
+    with pytest.raises(TooLarge, match="more than 20 beliefs"):
         best_history(tiger(), exact=True, max_beliefs=20)
     with pytest.raises(NotExact):
         best_history(recall(gamma=0.95), exact=True)

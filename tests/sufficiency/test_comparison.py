@@ -1,12 +1,14 @@
 """Memories side by side: each column against what is known of it."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from pomdps import gravity, recall, recall4
 from workbench import POMDP, augment, improve, save_pomdp, uniform
+from workbench.cli.compare_command import _conclusion
 from workbench.cli.main import app
 from workbench.sufficiency.comparison import ceiling, compare
 
@@ -51,6 +53,15 @@ def test_the_command_prints_one_line_for_each_memory_within_80_columns():
     lines = {line.split()[0]: line.split() for line in shown.stdout.splitlines() if line.split()}
     assert lines["B1"][1:6] == ["11", "2", "8", "1", "3/4"]
     assert lines["OA1"][1:6] == ["14", "5", "8", "1", "1"]
+
+
+def test_no_memory_is_said_to_reach_a_value_that_is_only_bounded():
+    """ "The best policy is worth 1.5 to 12. B1 can reach that", which was the lower bound."""
+    best = SimpleNamespace(lower=1.5, upper=12.0)
+    row = SimpleNamespace(memory="B1", best=SimpleNamespace(value=1.5), oracle=None)
+    assert "No memory compared is known to reach that" in _conclusion(best, [row])
+    closed = SimpleNamespace(lower=1.5, upper=1.5)
+    assert "B1 can reach that" in _conclusion(closed, [row])
 
 
 def test_the_command_knows_a_value_however_it_is_written(tmp_path):

@@ -22,6 +22,10 @@ def compare_command(
     step: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="The step size of the oracle loop.")
     ] = 0.02,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="The time limit for each memory, and for the best value."),
+    ] = None,
 ) -> None:
     """Compare memories on a task: optima, oracle loop, shortcuts.
 
@@ -35,10 +39,11 @@ def compare_command(
     from workbench.tables.sheet import Column, Sheet
 
     P = find_task(task)
-    best = ceiling(P)
+    best = ceiling(P, seconds)
     found: list[Comparison] = []
     with until_ctrl_c(found):
-        for row in compared(P, memory or ["none", "K1", "B1", "O1", "OA1"], step=step):
+        names = memory or ["none", "K1", "B1", "O1", "OA1"]
+        for row in compared(P, names, step=step, max_seconds=seconds):
             found.append(row)  # one by one: Ctrl-C keeps those that are done
     used = dict.fromkeys(row.oracle.weights for row in found if row.oracle is not None)
     loop = (
@@ -79,7 +84,7 @@ def _conclusion(best: Any, found: list[Any]) -> str:
     value = between(best.lower, best.upper, margin)
     said = f"The best policy of the whole history is worth {value}."
     known = [row for row in found if row.best is not None]
-    enough = [row.memory for row in known if row.best.value >= best.lower - margin]
+    enough = [row.memory for row in known if row.best.value >= best.upper - margin]
     if not enough:
         return f"{said} No memory compared is known to reach that."
     settles = [

@@ -25,6 +25,9 @@ def shortcuts_command(
     most: Annotated[
         int, typer.Option(parser=whole, help="Look at no more optimal policies than this.")
     ] = 10_000,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.01, help="The time limit for each memory.")
+    ] = None,
 ) -> None:
     """List the non-Markovian shortcuts of the optimal policies.
 
@@ -47,5 +50,6 @@ def shortcuts_command(
         for name, m in {name: attach(name, P) for name in memory or ["none"]}.items():
             E = augment(P, m)
             exact = E.is_exact and not E.symbols
-            rows[name] = count_shortcuts(E, exact=exact, weights=weights, most=most).sheet()
+            found = count_shortcuts(E, exact, weights, most, max_seconds=seconds)
+            rows[name] = found.sheet()
     print_sheet(Sheet.join(f"Shortcuts on {P.name}", Column("memory"), rows))

@@ -161,9 +161,9 @@ def history_optimum(
         return listed
     if exact:
         raise TooLarge(
-            f"{P.name} has more than {limits.beliefs:,} reachable beliefs, perhaps infinitely "
-            "many: its best history-based value cannot be had exactly. Use exact=False for "
-            "certified bounds, or a larger max_beliefs or max_seconds"
+            f"{P.name}: {listed}, perhaps infinitely many, so that its best history-based value "
+            "cannot be had exactly. Use exact=False for certified bounds, or a larger "
+            "max_beliefs or max_seconds"
         )
     return _bounds(P, M, informed, limits, tolerance, began, listed)
 
@@ -208,7 +208,8 @@ def _listed(
     if rational is None:
         return "beliefs not listed, since floats are no distributions as decimals"
     # half of the time at most: the rest is for bounds, if the beliefs turn out to be too many
-    until = began + limits.seconds / 2
+    seconds = limits.seconds if exact else limits.seconds / 2
+    until = began + seconds
     limit = min(limits.beliefs, _FIRST)
     graph = explore_beliefs(rational, limit, until=until)
     if not graph.complete and (exact or not _grows(graph)):
@@ -217,7 +218,7 @@ def _listed(
     if not graph.complete:
         if len(graph) > limit:
             return f"more than {limit:,} beliefs"
-        return f"too many beliefs to list in {limits.seconds / 2:g} seconds"
+        return f"too many beliefs to list in {seconds:g} seconds"
     M = belief_process(graph, FLOATS)
     found = optimal(M)
     require_end(P, found)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import reached_rows
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
@@ -35,7 +35,8 @@ from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.branch_and_bound import forced
 from workbench.optima.follow import first_open, follow
 from workbench.optima.mdp import MDP, from_states, optimal
-from workbench.progress import Waiting
+from workbench.plain_numbers import seconds_of
+from workbench.progress import TimeOver, Waiting, check_time, ends_in
 from workbench.tables.sheet import Sheet, Showing
 from workbench.text import brief, shown
 
@@ -104,21 +105,39 @@ def span(ends: tuple[int, int]) -> str:
 
 
 def count_shortcuts(
-    P: POMDP, exact: bool = False, weights: str = "visits", most: int = MOST_POLICIES
+    P: POMDP,
+    exact: bool = False,
+    weights: str = "visits",
+    most: int = MOST_POLICIES,
+    max_seconds: float | None = None,
 ) -> ShortcutCount:
     """Count the shortcuts of every optimal deterministic memoryless policy.
 
-    With more than `most` of them, or on Ctrl-C, the count covers those found by then.
+    With more than `most` of them, on Ctrl-C, or when the time is over, the count covers those found
+    by then.
 
     Parameters
     ----------
     exact, weights : as for `shortcuts`; exact arithmetic also decides which policies are optimal.
     most : how many optimal policies to look at.
+    max_seconds : of all of it; `TooLarge` is raised if no optimal policy is found by then.
     """
     require_numbers(P, None)
     P.require_all_actions("count_shortcuts")
     if most < 1:
         raise WorkbenchError(f"most must be at least 1, not {most}")
+    try:
+        with ends_in(seconds_of(max_seconds)):
+            counted = _counted(P, exact, weights, most)
+    except TimeOver:
+        counted = None
+    check_time()  # a limit around this count
+    if counted is None:
+        raise TooLarge(f"{P.name}: the time was over before an optimal policy was found")
+    return counted
+
+
+def _counted(P: POMDP, exact: bool, weights: str, most: int) -> ShortcutCount:
     best = best_memoryless(P, exact=exact)
     if not best.certified and best.interrupted:
         raise KeyboardInterrupt
@@ -138,7 +157,7 @@ def count_shortcuts(
                 strict = sum(x.kind == "strict" for x in found)
                 counts.append((strict, len(found) - strict))
                 waiting.report(len(counts) / most, f"{len(counts):,} optimal policies")
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, TimeOver):
             complete = False
             if first is None:
                 raise
@@ -167,6 +186,7 @@ def _behaviours(P: POMDP, M: MDP, judge: MDP, best: Number) -> Iterator[Actions]
     rank = np.argsort(tie_order(P.A, "last"))
 
     def extend(choice: Actions) -> Iterator[Actions]:
+        check_time()
         o = first_open(M, choice, M.starts)
         if o is None:
             value = follow(judge, np.maximum(choice, 0)).value

@@ -23,6 +23,7 @@ from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.optima.shortcut_count import ShortcutCount, count_shortcuts
+from workbench.plain_numbers import deadline, share_of
 from workbench.sufficiency.expressive import is_sufficiently_expressive
 
 MOST_STATES = 20_000
@@ -50,6 +51,7 @@ def compare(
     step: float = 0.02,
     budget: int = BUDGET,
     max_nodes: int = 2_000,
+    max_seconds: float | None = None,
 ) -> Iterator[Comparison]:
     """Compare memories on a task, one after the other.
 
@@ -57,6 +59,7 @@ def compare(
     ----------
     step, budget : of the oracle loop from the uniform policy.
     max_nodes : of the branch and bound for the best memoryless policy.
+    max_seconds : of each memory, shared among the searches; what they do not decide is None.
 
     >>> from workbench.core.pomdp import POMDP
     >>> P = POMDP.from_functions(
@@ -77,40 +80,44 @@ def compare(
         if len(E.S) > MOST_STATES:
             yield Comparison(memory.name, E, None, None, None, None)
             continue
-        best = _best(E, max_nodes)
+        until = deadline(max_seconds)
+        best = _best(E, max_nodes, share_of(until, 4))
+        pi = uniform(E)
+        oracle = improve(
+            E, pi, step, budget=budget, weights=weights_for(E, pi), max_seconds=share_of(until, 3)
+        )
+        is_optimal = best is not None and best.certified
         yield Comparison(
             memory=memory.name,
             P=E,
             best=best,
-            oracle=improve(
-                E, uniform(E), step=step, budget=budget, weights=weights_for(E, uniform(E))
-            ),
-            shortcuts=_shortcuts(E) if best is not None and best.certified else None,
-            expressive=_expressive(P, memory),
+            oracle=oracle,
+            shortcuts=_shortcuts(E, share_of(until, 2)) if is_optimal else None,
+            expressive=_expressive(P, memory, share_of(until, 1)),
         )
 
 
-def ceiling(P: POMDP) -> HistoryOptimum:
+def ceiling(P: POMDP, max_seconds: float | None = None) -> HistoryOptimum:
     """The best history-based value: no memory that stores observations and actions does better."""
-    return best_history(P)
+    return best_history(P, max_seconds=max_seconds)
 
 
-def _best(E: POMDP, max_nodes: int) -> MemorylessOptimum | None:
+def _best(E: POMDP, max_nodes: int, seconds: float | None) -> MemorylessOptimum | None:
     try:
-        return best_memoryless(E, deterministic=True, max_nodes=max_nodes)
+        return best_memoryless(E, deterministic=True, max_nodes=max_nodes, max_seconds=seconds)
     except NeverEnds:
         return None  # gamma is 1 and no deterministic policy ends
 
 
-def _shortcuts(E: POMDP) -> ShortcutCount | None:
+def _shortcuts(E: POMDP, seconds: float | None) -> ShortcutCount | None:
     try:
-        return count_shortcuts(E, most=MOST_OPTIMAL)
+        return count_shortcuts(E, most=MOST_OPTIMAL, max_seconds=seconds)
     except WorkbenchError:
-        return None  # too many candidates, or values that are not defined
+        return None  # too many candidates, too little time, or values that are not defined
 
 
-def _expressive(P: POMDP, memory: Memory) -> bool | None:
+def _expressive(P: POMDP, memory: Memory, seconds: float | None) -> bool | None:
     try:
-        return is_sufficiently_expressive(P, memory).holds
+        return is_sufficiently_expressive(P, memory, max_seconds=seconds).holds
     except WorkbenchError:
         return None  # beliefs that are too many, or a model of floats
