@@ -161,7 +161,7 @@ def test_climbing_finds_what_a_stochastic_policy_is_worth():
     """recall4: 9/16 with the better two actions mixed, against 1/2 for the best deterministic
     policy."""
     P = pomdps.recall4()
-    value, policy = gap_closing.climb(P, 2)
+    value, policy = gap_closing.climb_by_ascent(P, 2)
     assert value == pytest.approx(9 / 16)
     assert evaluate(P, policy).value == pytest.approx(9 / 16)
 

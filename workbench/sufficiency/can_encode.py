@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from workbench.agents.beliefs import LIMIT, BeliefGraph, explore_beliefs
 from workbench.core.augment import augment
-from workbench.core.errors import NeverEnds, WorkbenchError
+from workbench.core.errors import NeverEnds
 from workbench.core.evaluate import evaluate
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Number
@@ -70,12 +70,8 @@ from workbench.optima.mdp import (
 )
 from workbench.plain_numbers import deadline, share_of
 from workbench.sufficiency.belief_product import Supports, places
+from workbench.sufficiency.memory_answer import BUDGET, MemoryAnswer
 from workbench.sufficiency.product_search import Choice, Outcome, Slot, WriteSearch
-from workbench.tables.sheet import ANSWERS, Column, Drawn, Sheet, Showing
-from workbench.text import counted, show
-
-BUDGET = 1_000_000
-"""A search gives up after this many decisions, unless told otherwise."""
 
 TOLERANCE = 1e-9
 """Floats never prove that two best values are equal. A policy that reaches the bound on V* up to
@@ -83,45 +79,37 @@ this share of the size of rewards and values is said to, and `Encoding.lacks` an
 how much at most it misses it; that none does rests on bounds alone."""
 
 
-_MOST_SHOWN = 20
-"""Rows of a table; the others are counted."""
-
-
-@dataclass(frozen=True)
-class Encoding(Showing, Drawn):
-    """Whether a memory can encode an optimal policy, and why. True or False as a condition;
-    undecided raises.
+@dataclass(frozen=True, repr=False)
+class Encoding(MemoryAnswer):
+    """Whether a memory can encode an optimal policy, and why.
 
     Attributes
     ----------
-    task, memory : what was asked.
-    holds : the answer; None if undecided.
     method : "beliefs", exact but for the reading of floats, or "bounds".
-    reason : a sentence.
     best : the best history-based value; None if only bounds are known.
     choice : for "beliefs", {(m, o): (a, w)} where the policy gets; `Policy.deterministic(E, choice,
         otherwise=E.A[0])`.
     policy : for "bounds", the policy of the augmented POMDP.
-    searched : decisions of the search.
     lacks : where it holds, a bound on how much more the best history-based value is than that of
         the policy: 0 where they are proved to be equal, more where floats cannot tell them apart.
-    P, attached : the task and the memory.
+    attached : the memory.
 
     `plot` draws the policy found as a controller, or the beliefs of the task where there is none.
     """
 
-    task: str
-    memory: str
-    holds: bool | None
-    method: str
-    reason: str
+    question = "Can {memory} encode an optimal policy for {task}?"
+    said = "{memory} {verb} encode an optimal policy for {task}"
+    verbs = ("can", "cannot", "may or may not")
+
     best: Number | None = None
     choice: Mapping[tuple[Label, Label], tuple[Label, Label]] | None = None
     policy: Policy | None = None
-    searched: int = 0
-    lacks: Number = 0
-    P: POMDP | None = field(default=None, compare=False)
-    attached: Memory | None = field(default=None, compare=False)
+    lacks: Number = field(default=0, kw_only=True)
+    attached: Memory | None = field(default=None, compare=False, kw_only=True)
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [(*seen, *done) for seen, done in (self.choice or {}).items()]
 
     @property
     def figure(self) -> str:  # type: ignore[override]
@@ -140,26 +128,6 @@ class Encoding(Showing, Drawn):
             E = augment(self.P, self.attached)
             policy = Policy.deterministic(E, self.choice, otherwise=E.A[0])
         return self.P, self.attached, policy
-
-    def __bool__(self) -> bool:
-        if self.holds is None:
-            raise WorkbenchError(f"undecided: {self.reason}")
-        return self.holds
-
-    def sheet(self) -> Sheet:
-        """The answer, and what an optimal policy does where one was found."""
-        columns = (Column("memory"), Column("observation"), Column("action"), Column("write"))
-        chosen = [] if self.choice is None else self.choice.items()
-        rows = [(*map(show, seen), *map(show, done)) for seen, done in chosen]
-        more = len(rows) - _MOST_SHOWN
-        title = f"Can {self.memory} encode an optimal policy for {self.task}?"
-        notes = (f"And {counted(more, 'more row')}.",) if more > 0 else ()
-        said = f"{ANSWERS[self.holds]}: {self.reason}."
-        return Sheet(title, columns, tuple(rows[:_MOST_SHOWN]), said, notes)
-
-    def __repr__(self) -> str:
-        verdict = {True: "can", False: "cannot", None: "may or may not"}[self.holds]
-        return f"{self.memory} {verdict} encode an optimal policy for {self.task}: {self.reason}"
 
 
 def can_encode_optimal(

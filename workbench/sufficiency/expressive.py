@@ -27,26 +27,22 @@ Definition A.2 needs finitely many beliefs: infinitely many share some observati
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.beliefs import LIMIT, BeliefGraph, TooManyBeliefs, explore_beliefs
-from workbench.core.errors import WorkbenchError
 from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.plain_numbers import deadline
 from workbench.sufficiency.belief_product import places, possible_pairs
 from workbench.sufficiency.colouring import colour_greedily, large_clique
+from workbench.sufficiency.memory_answer import BUDGET, MemoryAnswer
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.update import verify_f
-from workbench.tables.sheet import ANSWERS, Column, Drawn, Sheet, Showing
-from workbench.text import counted, show
+from workbench.text import counted
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
-
-BUDGET = 1_000_000
-"""A search gives up after this many decisions, unless told otherwise."""
 
 _MOST_PAIRS = 10_000
 """The counting bound is skipped for products with more pairs (memory state, node) than this."""
@@ -54,68 +50,39 @@ _MOST_PAIRS = 10_000
 History = tuple[Label, ...]
 
 
-_MOST_SHOWN = 20
-"""Rows of a table; the others are counted."""
-
-
-@dataclass(frozen=True)
-class Expressiveness(Showing, Drawn):
-    """Whether a memory is sufficiently expressive, and why. True or False as a condition; undecided
-    raises.
+@dataclass(frozen=True, repr=False)
+class Expressiveness(MemoryAnswer):
+    """Whether a memory is sufficiently expressive, and why.
 
     Attributes
     ----------
-    task, memory : what was asked.
-    holds : the answer; None if the search was given up.
     method : "beliefs" (there was no time to list them), "clique", "colouring", "the only f" or
         "search".
-    reason : a sentence.
     f : the memory-update function found, {(m, o, a): w} for all arguments that occur (others do not
         matter); else None.
     clique : if the answer is no for want of memory states, what needs one each: histories o_0, a_0,
         ..., o_t that end alike with different beliefs; for B(k) also histories followed by an
         action, and () for the start.
     memory_states : how many there are for the members of the clique.
-    searched : decisions of the search.
-    P : the task.
 
     `plot` draws the beliefs that the memory has to tell apart.
     """
 
     figure = "belief_graph"
+    question = "Is {memory} sufficiently expressive for {task}?"
+    said = "{memory} {verb} sufficiently expressive for {task}"
+    verbs = ("is", "is not", "may or may not be")
 
-    task: str
-    memory: str
-    holds: bool | None
-    method: str
-    reason: str
     f: Mapping[tuple[Label, Label, Label], Label] | None = None
     clique: tuple[History, ...] = ()
     memory_states: int | None = None
-    searched: int = 0
-    P: POMDP | None = field(default=None, compare=False)
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        return [(*key, w) for key, w in (self.f or {}).items()]
 
     def drawn_from(self) -> tuple[Any, ...]:
         return (self.P,)
-
-    def __bool__(self) -> bool:
-        if self.holds is None:
-            raise WorkbenchError(f"undecided: {self.reason}")
-        return self.holds
-
-    def sheet(self) -> Sheet:
-        """The answer, and the memory-update function where one was found."""
-        columns = (Column("memory"), Column("observation"), Column("action"), Column("write"))
-        pairs = [] if self.f is None else [(*map(show, key), show(w)) for key, w in self.f.items()]
-        more = len(pairs) - _MOST_SHOWN
-        title = f"Is {self.memory} sufficiently expressive for {self.task}?"
-        notes = (f"And {counted(more, 'more row')}.",) if more > 0 else ()
-        said = f"{ANSWERS[self.holds]}: {self.reason}."
-        return Sheet(title, columns, tuple(pairs[:_MOST_SHOWN]), said, notes)
-
-    def __repr__(self) -> str:
-        verdict = {True: "is", False: "is not", None: "may or may not be"}[self.holds]
-        return f"{self.memory} {verdict} sufficiently expressive for {self.task}: {self.reason}"
 
 
 def is_sufficiently_expressive(

@@ -33,7 +33,8 @@ from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states, in_rationals, size_of_values
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.plain_numbers import LEAST_SECONDS
-from workbench.sufficiency.can_encode import BUDGET, encoding_on_beliefs
+from workbench.sufficiency.can_encode import encoding_on_beliefs
+from workbench.sufficiency.memory_answer import BUDGET
 from workbench.text import brief
 
 _CLIMBS = 40
@@ -129,7 +130,7 @@ class GapCloser:
         if family is not none and size > self.limits.max_states:
             return Attempt(family.name, None, f"not searched: {size:,} states (s, m)")
         E = self.P if family is none else augment(self.P, memory)
-        value, policy = climb(E, seconds / 2) if climbed is None else climbed
+        value, policy = climb_by_ascent(E, seconds / 2) if climbed is None else climbed
         if policy is not None:
             found = evaluate(E, policy, weights="discounted")
             self.lower = max(self.lower, float(found.value) - found.error)
@@ -153,7 +154,9 @@ class GapCloser:
         return Attempt(family.name, None, f"the best policy found is worth {brief(value)}", value)
 
 
-def climb(P: POMDP, seconds: float, start: Policy | None = None) -> tuple[float, Policy | None]:
+def climb_by_ascent(
+    P: POMDP, seconds: float, start: Policy | None = None
+) -> tuple[float, Policy | None]:
     """The value of a good stochastic memoryless policy, found by ascent within a time. Minus
     infinity if none is found that ends."""
     try:

@@ -27,7 +27,7 @@ from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.plain_numbers import deadline
-from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb
+from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb_by_ascent
 from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 from workbench.text import brief
 
@@ -368,6 +368,8 @@ def _without(
         return Attempt(
             "none", True, f"a memoryless policy is worth {brief(memoryless.value)}", value
         ), None
-    climbed = climb(asked.P, asked.seconds, None if memoryless is None else memoryless.policy)
+    climbed = climb_by_ascent(
+        asked.P, asked.seconds, None if memoryless is None else memoryless.policy
+    )
     stochastic = climbed[0] if climbed[0] > value + asked.margin else None
     return sure if sure.holds is False else asked.by_values(none, climbed, memoryless), stochastic
