@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,8 +53,7 @@ class F(Overwritten):
     kind = "F"
     about = About("F(n)", "", "{0, ..., n-1}", "the same", "m' = w: a controller of n nodes")
 
-    @cached_property
-    def words(self) -> Space:
+    def list_writes(self) -> Space:
         return Space(map(str, range(self.k)))
 
 

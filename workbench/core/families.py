@@ -64,6 +64,7 @@ class Family(MemoryFamily):
     `step_arrays` if asking `update` once for each argument takes too long.
     """
 
+    writes: ClassVar[tuple[Label, ...]] = ("-",)
     k: int = 1
 
     def __post_init__(self) -> None:
@@ -87,8 +88,6 @@ class Family(MemoryFamily):
     def states(self, O: Space, A: Space) -> Space:
         """M, for the observations and actions of a POMDP."""
         raise NotImplementedError
-
-    writes: ClassVar[tuple[Label, ...]] = ("-",)
 
     def list_writes(self) -> Space:
         """W, lower writes first."""
@@ -133,26 +132,19 @@ class Overwritten(Family):
 
     overwrites = True
 
-    @cached_property
-    def words(self) -> Space:
-        """M and W."""
-        raise NotImplementedError
-
     def states(self, O: Space, A: Space) -> Space:
-        return self.words
-
-    def list_writes(self) -> Space:
-        return self.words
+        return self.list_writes()
 
     @property
     def start(self) -> Label:
-        return self.words[0]
+        return self.list_writes()[0]
 
     def update(self, m: Label, w: Label, o: Label, a: Label) -> Label:
         return w
 
     def step_arrays(self, P: POMDP, m: Places, o: Places) -> Places:
-        return np.broadcast_to(np.arange(len(self.words)), (len(m), len(P.A), len(self.words)))
+        nW = len(self.list_writes())
+        return np.broadcast_to(np.arange(nW), (len(m), len(P.A), nW))
 
 
 @register
@@ -169,10 +161,6 @@ class NoMemory(Overwritten):
     @classmethod
     def parse(cls, text: str) -> MemoryFamily | None:
         return none if text.lower() == "none" else None
-
-    @cached_property
-    def words(self) -> Space:
-        return Space(["-"])
 
 
 none = NoMemory()
@@ -192,8 +180,7 @@ class B(Overwritten):
                 f"B{self.k} has 2^{self.k} memory states and as many writes; take at most B24"
             )
 
-    @cached_property
-    def words(self) -> Space:
+    def list_writes(self) -> Space:
         return Bits(self.k)
 
 

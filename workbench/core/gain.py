@@ -39,7 +39,7 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
 from workbench.core.rows import add_rows, own_rows
-from workbench.core.walk_kernels import first_to_reach
+from workbench.core.walk_kernels import reachable
 from workbench.core.weights import WEIGHTS, weighted_means
 from workbench.tables.table import Vector
 
@@ -116,10 +116,8 @@ class Differential:
             return np.asarray(drift != 0, dtype=bool), none
         # what leads to one class alone has its gain, however that is rounded, and so does what the
         # policy always does
-        ends = np.array([members[0] for members in self.classes])
-        first = first_to_reach(*self.chain.backwards, ends)
-        last = len(ends) - 1 - first_to_reach(*self.chain.backwards, ends[::-1])
-        kind = np.where(first == last, first, -1)
+        into = np.array([reachable(*self.chain.backwards, x[:1]) for x in self.classes])
+        kind = np.where(into.sum(axis=0) == 1, into.argmax(axis=0), -1)
         own = np.repeat(np.repeat(kind, D.shape[1]), np.diff(D.P.p.row_ptr))
         others = (kind[D.P.p.s_next] != own) | (own < 0)
         taken = self.chain.acts > 0

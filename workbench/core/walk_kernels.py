@@ -119,28 +119,6 @@ def reachable(indptr, indices, starts):
 
 
 @compile_reader
-def first_to_reach(indptr, indices, starts):
-    """For each node, the index in `starts` of the first node that reaches it, or -1."""
-    found = np.full(len(indptr) - 1, -1, dtype=np.int64)
-    waiting = np.empty(len(found), dtype=np.int64)
-    for i in range(len(starts)):
-        count = 0
-        if found[starts[i]] < 0:
-            found[starts[i]] = i
-            waiting[0] = starts[i]
-            count = 1
-        while count > 0:
-            count -= 1
-            node = waiting[count]
-            for k in range(indptr[node], indptr[node + 1]):
-                if found[indices[k]] < 0:
-                    found[indices[k]] = i
-                    waiting[count] = indices[k]
-                    count += 1
-    return found
-
-
-@compile_reader
 def reverse_edges(indptr, indices):
     """The graph with every edge turned round, in compressed rows."""
     n = len(indptr) - 1
