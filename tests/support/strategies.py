@@ -113,27 +113,33 @@ def policies(draw: st.DrawFn, P: POMDP, deterministic: bool = False) -> Policy:
     return Policy.from_mapping(P, {o: draw(distributions(list(P.actions(o)))) for o in P.O})
 
 
+def mostly_certain(
+    draw: st.DrawFn, name: str, S: list, A: list, O: list, most: list, rewards: st.SearchStrategy,
+    starts: list, gamma: Fraction,
+) -> POMDP:  # fmt: skip
+    """A task whose moves and observations have as many outcomes as is drawn from `most`."""
+    p = {}
+    for s in S:
+        for a in A:
+            outcomes = draw(distributions([*S, "end"], most=draw(st.sampled_from(most))))
+            p[s, a] = {(t, draw(rewards)): x for t, x in outcomes.items()}
+    omega = {s: draw(distributions(O, most=draw(st.sampled_from(most)))) for s in [*S, "end"]}
+    return POMDP.from_functions(
+        name=name,
+        A=A,
+        p=lambda s, a: p[s, a],
+        omega=omega.__getitem__,
+        mu=draw(distributions(starts)),
+        gamma=gamma,
+        terminal=lambda s: s == "end",
+    )
+
+
 @st.composite
 def wandering(draw: st.DrawFn, most_states: int = 4) -> POMDP:
     """gamma = 1 and policies that may never end: moves are mostly certain, some end the episode,
     loops may pay."""
     S = list(range(draw(st.integers(1, most_states))))
-    A = ["l", "r"]
-    p = {}
-    for s in S:
-        for a in A:
-            outcomes = draw(distributions([*S, "end"], most=draw(st.sampled_from([1, 1, 2]))))
-            p[s, a] = {(t, draw(st.integers(-2, 1))): x for t, x in outcomes.items()}
-    omega = {
-        s: draw(distributions(["x", "y"], most=draw(st.sampled_from([1, 1, 2]))))
-        for s in [*S, "end"]
-    }
-    return POMDP.from_functions(
-        name="wandering",
-        A=A,
-        p=lambda s, a: p[s, a],
-        omega=omega.__getitem__,
-        mu=draw(distributions(S)),
-        gamma=1,
-        terminal=lambda s: s == "end",
+    return mostly_certain(
+        draw, "wandering", S, ["l", "r"], ["x", "y"], [1, 1, 2], st.integers(-2, 1), S, Fraction(1)
     )

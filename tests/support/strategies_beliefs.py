@@ -9,7 +9,7 @@ import zlib
 from fractions import Fraction
 
 from hypothesis import strategies as st
-from strategies import distributions
+from strategies import distributions, mostly_certain
 
 from workbench import POMDP, Memory
 
@@ -50,23 +50,8 @@ def crisp(
     S = list(range(draw(st.integers(1, most_states))))
     A = ["l", "r"][: draw(st.integers(1, most_actions))]
     O = ["x", "y"][: draw(st.integers(1, most_observations))]
-    p = {}
-    for s in S:
-        for a in A:
-            outcomes = draw(distributions([*S, "end"], most=draw(st.sampled_from([1, 1, 1, 2]))))
-            p[s, a] = {(s_next, draw(st.integers(0, 2))): x for s_next, x in outcomes.items()}
-    omega = {
-        s: draw(distributions(O, most=draw(st.sampled_from([1, 1, 1, 2])))) for s in [*S, "end"]
-    }
-    return POMDP.from_functions(
-        name="crisp",
-        A=A,
-        p=lambda s, a: p[s, a],
-        omega=omega.__getitem__,
-        mu=draw(distributions([*S, "end"])),
-        gamma=Fraction(1, 2),
-        terminal=lambda s: s == "end",
-    )
+    starts = [*S, "end"]
+    return mostly_certain(draw, "crisp", S, A, O, [1, 1, 1, 2], st.integers(0, 2), starts, HALF)
 
 
 @st.composite
