@@ -50,19 +50,15 @@ class PolicyBlock:
 
     Attributes
     ----------
-    actions : `actions[cell, row]`, the greedy actions.
     q : `q[cell, row, a]`; bound : `bound[cell]`, on the error of any difference of two entries.
     worst : `worst[cell]`, d(g); row, better : where it is taken, the row and the better action.
-    gap : `gap[cell]`, the smallest lead of a greedy action over the next one in its row.
     """
 
-    actions: NDArray[np.int64]
     q: Floats
     bound: Floats
     worst: Floats
     row: NDArray[np.int64]
     better: NDArray[np.int64]
-    gap: Floats
 
 
 class DenseTask:
@@ -119,17 +115,12 @@ class DenseTask:
         over = q - own
         flat = over.reshape(len(over), -1)
         place = np.argmax(flat, axis=1)
-        rest = np.where(g > 0, -np.inf, over)
         return PolicyBlock(
-            actions=actions,
             q=q,
             bound=bound,
             worst=np.take_along_axis(flat, place[:, None], axis=1)[:, 0],
             row=place // self.nA,
             better=place % self.nA,
-            gap=-rest.reshape(len(over), -1).max(axis=1)
-            if self.nA > 1
-            else np.full(len(q), np.inf),
         )
 
     def shares(self, b: Floats) -> tuple[Floats, Floats, Floats]:

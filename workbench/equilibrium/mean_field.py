@@ -61,8 +61,8 @@ class Flow(Showing):
     times : `times[k]`; tables : `tables[k, row, a]`, q at these times.
     shares : `shares[row, a]`, how much of the tail each action was the greedy one.
     switches : how often the greedy policy changed in the tail.
-    spread : the largest distance of an entry of q from its mean over the tail; drift : how far the
-        means of the tail's two halves lie apart; speed : the largest |dq/dt| of an entry there.
+    spread : the largest distance of an entry of q from its mean over the tail; speed : the largest
+        |dq/dt| of an entry there.
     dt : the length of the Euler steps.
     """
 
@@ -75,7 +75,6 @@ class Flow(Showing):
     mean: Floats
     switches: int
     spread: float
-    drift: float
     speed: float
     dt: float
 
@@ -236,9 +235,8 @@ def _follow(task: DenseTask, learner: Learner, q: Floats, steps: int, dt: float,
     at = np.unique(np.linspace(0, steps, kept + 1).round().astype(int))
     tables, k = np.empty((len(at), *shape)), 0
     tail = int(steps * (1 - TAIL))
-    middle = (tail + steps) // 2
     counts = np.zeros(shape)
-    sums = np.zeros((2, q.size))
+    total = np.zeros(q.size)
     low, high = np.full(q.size, np.inf), np.full(q.size, -np.inf)
     switches, before, speed = 0, b"", 0.0
     index = np.arange(shape[0])
@@ -251,7 +249,7 @@ def _follow(task: DenseTask, learner: Learner, q: Floats, steps: int, dt: float,
         A, c = fields.of(actions)
         if step >= tail:
             counts[index, actions] += 1
-            sums[int(step >= middle)] += q
+            total += q
             np.minimum(low, q, out=low)
             np.maximum(high, q, out=high)
             key = actions.tobytes()
@@ -261,8 +259,7 @@ def _follow(task: DenseTask, learner: Learner, q: Floats, steps: int, dt: float,
         if step >= tail:
             speed = max(speed, float(np.abs(rate).max()))
         q = q + dt * rate
-    halves = sums / np.array([[middle - tail], [steps - middle]])
-    mean = sums.sum(axis=0) / (steps - tail)
+    mean = total / (steps - tail)
     return Flow(
         P=task.P,
         learner=learner,
@@ -273,7 +270,6 @@ def _follow(task: DenseTask, learner: Learner, q: Floats, steps: int, dt: float,
         mean=mean.reshape(shape),
         switches=switches,
         spread=float(np.maximum(high - mean, mean - low).max()),
-        drift=float(np.abs(halves[0] - halves[1]).max()),
         speed=speed,
         dt=dt,
     )

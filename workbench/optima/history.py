@@ -32,7 +32,6 @@ from workbench.core.fields import FLOATS, RATIONALS, Field
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.rows import own_rows
 from workbench.optima.branch_and_bound import (
     BranchSearch,
     ReturnCriterion,
@@ -282,9 +281,9 @@ def _bounds(
         best = None if search.best is None else Policy.from_actions(P, search.best)
         lower = -math.inf if best is None else _surely_worth(evaluate(P, best))
         upper = upper_bound(M, informed)
-        endless = M.undiscounted and _can_go_on(M)
-        why = "policies that may never end" if endless else "no bound that floats certify"
-        how = f"{many}, and {why}: best memoryless policy found, and full information"
+        how = (
+            f"{many}, and no bounds by vectors: best memoryless policy found, and full information"
+        )
         if lower == -math.inf and upper == math.inf:
             raise NotSolved(
                 f"floats tell nothing of the best history-based value of {P.name}: some policy may "
@@ -324,20 +323,6 @@ def _bounds(
             lower = max(lower, _surely_worth(found.evaluate()))
         check_time()
     return HistoryOptimum.between(P, lower, upper, how, began, found, interrupted=interrupted)
-
-
-def _can_go_on(M: MDP) -> bool:
-    """Whether some policy of the states may never end. Then there are states each of which has an
-    action that does not leave them."""
-    row = own_rows(M.row_ptr)
-    inside = np.ones(M.shape[0], dtype=bool)
-    while True:
-        leaves = M.ends.copy()
-        leaves.reshape(-1)[row[~inside[M.successors]]] = True
-        left = inside & ~leaves.all(axis=1)
-        if np.array_equal(left, inside):
-            return bool(inside.any())
-        inside = left
 
 
 def _surely_worth(found: Evaluation) -> float:

@@ -10,9 +10,8 @@ the check.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +28,9 @@ _ITERATIONS = 60
 """Of a policy in every state; what is found is checked, so that it need not be the best."""
 
 
-@dataclass(frozen=True, eq=False)
-class BoundedBox:
-    """What is known of a box.
-
-    Attributes
-    ----------
-    bound : no policy of the box is worth more; infinite if no bound was found.
-    value : of the centre; minus infinity if it is not defined.
-    o, a : the row and the action to split by.
-    """
+class BoundedBox(NamedTuple):
+    """No policy of a box is worth more than `bound`, which may be infinite. `value` is that of the
+    centre, minus infinity if it is not defined; (o, a) is the row and the action to split by."""
 
     bound: float
     value: float
