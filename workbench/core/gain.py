@@ -116,8 +116,12 @@ class Differential:
             return np.asarray(drift != 0, dtype=bool), none
         # what leads to one class alone has its gain, however that is rounded, and so does what the
         # policy always does
-        into = np.array([reachable(*self.chain.backwards, x[:1]) for x in self.classes])
-        kind = np.where(into.sum(axis=0) == 1, into.argmax(axis=0), -1)
+        kind, several = np.full(len(self.gain), -1), np.zeros(len(self.gain), dtype=bool)
+        for i, members in enumerate(self.classes):
+            there = reachable(*self.chain.backwards, members[:1])
+            several |= there & (kind >= 0)
+            kind[there] = i
+        kind[several] = -1
         own = np.repeat(np.repeat(kind, D.shape[1]), np.diff(D.P.p.row_ptr))
         others = (kind[D.P.p.s_next] != own) | (own < 0)
         taken = self.chain.acts > 0
