@@ -10,6 +10,14 @@ import workbench.progress as waiting_module
 from workbench.progress import Waiting
 
 
+@pytest.fixture
+def at_once(monkeypatch):
+    """A display that appears with the first report, as on a terminal."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(waiting_module, "_BETWEEN", 0.0)
+
+
 def test_nothing_is_shown_in_the_first_two_seconds(capsys):
     with Waiting("counting") as waiting:
         waiting.report(0.5, "half")
@@ -25,10 +33,7 @@ def test_nothing_is_written_to_a_file(monkeypatch, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_long_computation_shows_a_bar_and_takes_it_away(monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
-    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
-    monkeypatch.setattr(waiting_module, "_BETWEEN", 0.0)
+def test_a_long_computation_shows_a_bar_and_takes_it_away(at_once):
     with Waiting("counting") as waiting:
         waiting.report(0.25, "1 of 4")
         waiting.report(7.0, "beyond")
@@ -41,9 +46,7 @@ def test_a_long_computation_shows_a_bar_and_takes_it_away(monkeypatch):
     assert waiting.seconds >= 0
 
 
-def test_an_interruption_takes_the_bar_away_as_well(monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+def test_an_interruption_takes_the_bar_away_as_well(at_once):
     waiting = Waiting("counting")
 
     def interrupted() -> None:
@@ -68,10 +71,7 @@ def test_a_long_run_writes_a_line_to_a_log_now_and_then(monkeypatch, capsys):
     assert capsys.readouterr().err == "cells: 1 of 2 [done]\n"
 
 
-def test_the_time_left_is_told_where_work_is_steady(monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
-    monkeypatch.setattr(waiting_module, "_BETWEEN", 0.0)
+def test_the_time_left_is_told_where_work_is_steady(at_once):
     for steady in (True, False):
         with Waiting("steps", steady=steady) as waiting:
             waiting.began -= 30.0
@@ -80,9 +80,7 @@ def test_the_time_left_is_told_where_work_is_steady(monkeypatch):
             assert waiting._bar.tasks[0].fields["left"] == ("1.5 min left" if steady else "")
 
 
-def test_an_unknown_share_and_an_unwanted_display(monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
+def test_an_unknown_share_and_an_unwanted_display(at_once):
     with Waiting("exploring") as waiting:
         waiting.report(None, "12 states found")
         assert waiting._bar is not None
@@ -92,11 +90,9 @@ def test_an_unknown_share_and_an_unwanted_display(monkeypatch):
         assert waiting._bar is None
 
 
-def test_no_thread_draws_the_bar(monkeypatch):
+def test_no_thread_draws_the_bar(at_once):
     """One that draws may use the global random generator, which the import of environments
     watches."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(waiting_module, "PATIENCE", 0.0)
     before = threading.active_count()
     with Waiting("exploring") as waiting:
         waiting.report(0.5, "half")

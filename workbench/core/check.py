@@ -125,33 +125,28 @@ def check_rows(
         prob.negatives,
         lambda k: f"{owner(k)} holds the negative probability {prob[k]}",
     )
-    sums, one = _sum_rows(row_ptr, prob)
-    if prob.symbols:
+    is_float, symbols, one = prob.codes is None, prob.symbols, 1
+    if is_float or symbols:
+        entries = prob.floats if is_float else prob.objects
+    else:
+        # whole numbers over one denominator, so that a million rows cost one pass of integers
+        one = math.lcm(*(x.denominator for x in prob.values))
+        values = [int(x * one) for x in prob.values]
+        longest = int(np.diff(row_ptr).max(initial=1))
+        kind = np.int64 if max(map(abs, values), default=0) * longest < 1 << 62 else object
+        entries = np.array(values, dtype=kind)[prob.codes]
+    sums = add_rows(row_ptr, entries, np.zeros(len(row_ptr) - 1, dtype=entries.dtype))
+    if symbols:
         other = {x for x in sums if x != 1 and not (is_symbolic(x) and x.cancel() == 1)}
         differ = np.array([x in other for x in sums])
     else:
-        differ = abs(sums - one) > (SUM_TOLERANCE if prob.codes is None else 0)
+        differ = abs(sums - one) > (SUM_TOLERANCE if is_float else 0)
 
     def told(row: int) -> Any:
-        if prob.codes is None:
+        if is_float:
             return f"{sums[row]:.12g}"
         return prob.take(slice(row_ptr[row], row_ptr[row + 1])).objects.sum()
 
     _refuse(
         differ & (np.diff(row_ptr) > 0), lambda row: f"{name(row)} sums to {told(row)}, not to 1"
     )
-
-
-def _sum_rows(row_ptr: NDArray[np.int64], prob: Numbers) -> tuple[NDArray[Any], int]:
-    """The sum of each row, and what stands for one there."""
-    if prob.codes is None:
-        return add_rows(row_ptr, prob.floats), 1
-    if prob.symbols:
-        return add_rows(row_ptr, prob.objects, np.zeros(len(row_ptr) - 1, dtype=object)), 1
-    # whole numbers over one denominator, so that a million rows cost one pass of integers
-    one = math.lcm(*(x.denominator for x in prob.values))
-    values = [int(x * one) for x in prob.values]
-    longest = int(np.diff(row_ptr).max(initial=1))
-    kind = np.int64 if max(map(abs, values), default=0) * longest < 1 << 62 else object
-    whole = np.array(values, dtype=kind)[prob.codes]
-    return add_rows(row_ptr, whole, np.zeros(len(row_ptr) - 1, dtype=kind)), one
