@@ -29,8 +29,8 @@ _ROUNDING = 2.0**-102
 """What one operation costs at most, as a share of all that was added up: 16 u^2."""
 
 _SPLIT = 134217729.0  # 2^27 + 1 cuts 53 bits into halves whose products are exact
-_TINY = 1e-290
-"""Below this, products of parts underflow: it is added to every bound."""
+TINY = 1e-290
+"""Below this, products may have lost their last bits: it is added to every bound."""
 
 _FAINT = 1e-250
 """What a reward counts for, however unlikely: its probability may have lost its last bits."""
@@ -126,7 +126,7 @@ def residual_forward(indptr, indices, P, gamma, leave, b, x, given, found, bound
         found[i] = hi
         size = size * gamma[0] + b[2, i] + abs(t_hi)
         rounding = _ROUNDING * (indptr[i + 1] - indptr[i] + 16) * (size + gamma[0] * whole)
-        bound[i] = given[i] * size + rounding + _TINY * (1.0 + reach)
+        bound[i] = given[i] * size + rounding + TINY * (1.0 + reach)
 
 
 @compile_kernel
@@ -162,7 +162,7 @@ def residual_backward(indptr, indices, P, gamma, leave, b, x, given, found, boun
         found[i] = hi
         size = b[2, i] + abs(t_hi)
         rounding = _ROUNDING * (terms[i] + 16.0) * (gamma[0] * bound[i] + size)
-        bound[i] = gamma[0] * doubt[i] + given[i] * size + rounding + _TINY
+        bound[i] = gamma[0] * doubt[i] + given[i] * size + rounding + TINY
 
 
 @compile_kernel
@@ -192,7 +192,7 @@ def weighted_sum(w, x, x_error, given):
             hi, lo = add(hi, lo, t_hi, t_lo)
             size += abs(t_hi)
             carried += abs(w[0, i]) * x_error[i]
-    rounding = (_ROUNDING * (len(x) + 16) + given) * size + abs(lo) + _TINY
+    rounding = (_ROUNDING * (len(x) + 16) + given) * size + abs(lo) + TINY
     return hi, (carried + rounding) * (1.0 + 1e-12)
 
 
@@ -223,7 +223,7 @@ def action_values(row_ptr, s_next, prob, r, gamma, v, v_error, q, q_error):
             carried += prob[k] * v_error[j]
         q[row] = total
         terms = row_ptr[row + 1] - row_ptr[row]
-        q_error[row] = (gamma * carried + (terms + 8) * UNIT * size) * (1.0 + 1e-12) + _TINY
+        q_error[row] = (gamma * carried + (terms + 8) * UNIT * size) * (1.0 + 1e-12) + TINY
 
 
 @compile_kernel

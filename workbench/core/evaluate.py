@@ -58,6 +58,9 @@ from workbench.text import counted, did_you_mean, escape_html, shown
 CRITERIA = ("return", "average")
 """What a policy is worth: its expected return, or its average reward."""
 
+MOST_DECIDED = 400
+"""Up to so many states, what floats leave open is decided in rationals: some seconds."""
+
 Array = NDArray[Any]
 
 

@@ -32,7 +32,7 @@ from workbench.core.assess import Assessment, mean_over_starts
 from workbench.core.chain import Chain, follow_policy
 from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import Mask, dynamics, field_of
-from workbench.core.evaluate import Evaluation, describe_doubt, label_values
+from workbench.core.evaluate import MOST_DECIDED, Evaluation, describe_doubt, label_values
 from workbench.core.fields import RATIONALS
 from workbench.core.numbers import Numbers
 from workbench.core.policy import Policy
@@ -42,10 +42,6 @@ from workbench.core.rows import add_rows, own_rows
 from workbench.core.walk_kernels import reachable
 from workbench.core.weights import WEIGHTS, weighted_means
 from workbench.tables.table import Vector
-
-_MOST_RATIONAL = 300
-"""Up to so many states, whether an action changes the average is told in rationals where floats
-cannot."""
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -235,7 +231,7 @@ def evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
     chain = follow_policy(D, pi)
     found, seen = differential_values(chain), WEIGHTS["stationary"].solve(chain)
     astray, unclear = found.astray()
-    if unclear.any() and P.is_exact and pi.is_exact and len(R.S) <= _MOST_RATIONAL:
+    if unclear.any() and P.is_exact and pi.is_exact and len(R.S) <= MOST_DECIDED:
         exactly = differential_values(follow_policy(dynamics(R, RATIONALS), pi))
         astray, unclear = exactly.astray()
     q_state, q_state_error = found.action_values(astray | unclear)

@@ -40,9 +40,6 @@ BiCGSTAB has failed."""
 FEWEST = 1e-250
 """Visits below this are too few for floats: parts of their products underflow."""
 
-_ROUNDS = 4
-"""Corrections of a solution by its own residual, at most."""
-
 _UNDERFLOW = 1e-280
 
 _ATTEMPTS = ((0.0, 0.1), (2.0**-46, 1e-3), (2.0**-46, 1e-6))
@@ -282,9 +279,7 @@ def _enclose(
         x[0] = np.where(x[0] > 0, scale, 0.0)
     residual, bound = system.residual(b, x, transposed, given)
     size = _largest(residual / scale)
-    for _ in range(_ROUNDS):
-        if not size > max(_largest(bound / scale), solver.aim * _largest(x[0] / scale)):
-            break
+    while size > max(_largest(bound / scale), solver.aim * _largest(x[0] / scale)):
         trial = x.copy()
         double.add_correction(trial, solver(residual))
         after, its_bound = system.residual(b, trial, transposed, given)

@@ -21,10 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.core.double_kernels import TINY
 from workbench.core.kernels import compile_kernel
-
-_FAINT = 1e-290
-"""Products below this may have lost their last bits."""
 
 
 @compile_kernel
@@ -62,7 +60,7 @@ def eliminate(indptr, indices, data, gamma, leave):
                     j = columns[e]
                     if j != i:  # what comes back stays, which the other numbers say
                         flow = share * values[e]
-                        lost = lost or flow < _FAINT
+                        lost = lost or flow < TINY
                         row[j] += flow
                         first = min(first, j)
         middle[i] = at

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import NotWeighted, WorkbenchError, WrongType
+from workbench.core.evaluate import MOST_DECIDED
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
@@ -36,9 +37,6 @@ from workbench.text import counted, show, shown
 
 MOST_POLICIES = 10_000
 """`count_shortcuts` looks at no more optimal policies than this, unless told otherwise."""
-
-MOST_STATES_TO_DECIDE = 400
-"""Pairs that floats leave open are decided in rationals up to so many states."""
 
 Actions = NDArray[np.int64]
 
@@ -140,7 +138,7 @@ def shortcuts(
         values = _values_of(true, td, o := P.O[i], a := P.A[j])
         if all(is_defined(x) for x in values):
             pairs.append((o, a, values))
-    can_decide = not exact and P.is_exact and pi.is_exact and len(P.S) <= MOST_STATES_TO_DECIDE
+    can_decide = not exact and P.is_exact and pi.is_exact and len(P.S) <= MOST_DECIDED
     if can_decide and any(is_open(*values, *off) for _, _, values in pairs):
         true, td = (td_values(P, pi, lam=lam, exact=True, weights=weights) for lam in (1, 0))
         off = 0.0, 0.0

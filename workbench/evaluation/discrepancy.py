@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.core.double_kernels import UNIT
 from workbench.core.errors import NeverEnds, NotSolved, WorkbenchError
+from workbench.core.evaluate import MOST_DECIDED
 from workbench.core.fields import Bounded
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
@@ -27,9 +28,9 @@ from workbench.core.weights import Weighting
 _ACCURACY = 1e-6
 """A norm in floats that may be off by more than this share of the largest q-value is refused."""
 
-_MOST_RATIONAL, _DOUBTFUL = 300, 1e-10
-"""Up to so many states a norm is found in rationals if it may be off by more than such a share of
-itself, and of the largest reward: 0 has no share."""
+_DOUBTFUL = 1e-10
+"""A norm is found in rationals if it may be off by more than such a share of itself, and of the
+largest reward: 0 has no share."""
 
 _LONG = 10**30
 """Roots of fractions of longer numbers are left as they are."""
@@ -119,7 +120,7 @@ def _settled_gap(
     """The values at two lambdas, and whether rationals took the place of floats that are off by too
     much."""
     floats = any(isinstance(number(x), float) for x in lam)
-    can_be_exact = P.is_exact and pi.is_exact and not floats and len(P.S) <= _MOST_RATIONAL
+    can_be_exact = P.is_exact and pi.is_exact and not floats and len(P.S) <= MOST_DECIDED
     try:
         gap = _gap(P, pi, lam, exact, weights, even)
         if exact or not can_be_exact or not gap.is_float:
