@@ -137,7 +137,7 @@ class Search:
         periods[self.loops.n + periods >= self.budget] = 0
         for period in np.unique(periods[periods > 0]).tolist():
             which = periods == period
-            some = self.loops.part(which)
+            some = self.loops.part(which, past=False)
             some.advance(period, looks=False)
             self.note_cycle(self.active[which], some, period)
         self._drop(periods > 0)

@@ -164,7 +164,8 @@ class CompiledLoops:
     Attributes
     ----------
     task, R, work : what the kernels read, `R[b]` of each loop, and where they compute.
-    state : the policies, what is greedy, and so on; keeps : 1 - step of all iterates.
+    state : the policies, what is greedy, and so on; keeps : 1 - step of all iterates;
+        n : how many were made.
     values, marks : `[b, n]`, of the policies, NaN where a loop skipped one; and numbers that tell
         greedy policies apart.
     """
@@ -178,15 +179,10 @@ class CompiledLoops:
         self.state = begin_loops(pi, same, size * task.error, size * task.growth, first)
         self.work = task.make_work(pi.shape[1])
         self.values, self.marks = np.empty((len(R), 0)), np.empty((len(R), 0), dtype=np.uint64)
-        self.keeps = np.empty(0)
+        self.keeps, self.n = np.empty(0), 0
 
     def __len__(self) -> int:
         return len(self.R)
-
-    @property
-    def n(self) -> int:
-        """How many iterates were made."""
-        return self.values.shape[1]
 
     @property
     def error(self) -> Floats:
@@ -217,7 +213,8 @@ class CompiledLoops:
                 steps, keeps, first, self.skips, begin, values, marks,
             )  # fmt: skip
         finally:  # Ctrl-C comes through when the kernel is done: values belong to policies
-            made = int(state.n.max(initial=begin)) - begin
+            self.n = int(state.n.max(initial=begin))
+            made = self.n - begin
             self.keeps = np.append(self.keeps, keeps[:made])
             self.marks = np.hstack([self.marks, marks[:, :made]])
             self.values = np.hstack([self.values, values[:, :made]])
@@ -238,14 +235,16 @@ class CompiledLoops:
         """`[b, o]`, what is left of a row as it was when its greedy action last changed."""
         return kept_since(self.keeps, self.state.since)
 
-    def part(self, which: Mask) -> CompiledLoops:
-        """Some of the loops."""
+    def part(self, which: Mask, past: bool = True) -> CompiledLoops:
+        """Some of the loops, with their past or without it."""
         if which.all():
             return self
         some = copy.copy(self)
         arrays: Any = [x[which] for x in self.state]
         some.state = Loops(*arrays)
-        some.R, some.values, some.marks = self.R[which], self.values[which], self.marks[which]
+        past_n = slice(None if past else 0)
+        some.R, some.values = self.R[which], self.values[which, past_n]
+        some.marks = self.marks[which, past_n]
         return some
 
 

@@ -167,7 +167,7 @@ class GreedyLoop:
             self.values[:, :-1], self.marks[:, :-1], self.keeps[:-1]
         )  # fmt: skip
 
-    def part(self, which: Mask) -> GreedyLoop:
+    def part(self, which: Mask, past: bool = True) -> GreedyLoop:
         """The loop itself: it is all of the batch."""
         return self
 
