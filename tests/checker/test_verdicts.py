@@ -14,7 +14,7 @@ import json
 import random
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
 from io import StringIO
@@ -22,10 +22,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from arithmetic import answers, calls, polynomial_of, product_of_roots
+from arithmetic import answers, polynomial_of, product_of_roots
 from changed import changes
+from rule_calls import rule_calls, told
 
 from workbench.checker.__main__ import check_file
+from workbench.checker.expressions import renew_budget
 from workbench.checker.ledger_file import requirements_of
 from workbench.checker.place_graph import is_positive_down_to
 from workbench.checker.polynomials import at, common_divisor, divided
@@ -52,14 +54,30 @@ def forged(kind: str, certificate: Any) -> list[tuple[str, Any]]:
     return [("", certificate), *random.Random(kind).sample(every, min(len(every), most))]
 
 
-def arithmetic_digest(name: str) -> str:
-    """A digest of what a function of the checker's arithmetic answers."""
-    told = "".join(answers(ROUNDS, name).values())
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+def rule(call: Callable[[], Any]) -> str:
+    """What a rule says to a drawn question, with a new budget."""
+    renew_budget()
+    return told(call)
+
+
+def drawn_answers(only: str = "") -> dict[str, str]:
+    """Digests of what the arithmetic and the rules answer to drawn questions, one or all."""
+    told = {}
+    for key, said in answers(ROUNDS, only).items():
+        name = key.split(" ", 1)[1]
+        told[name] = told.get(name, "") + said
+    for k in range(ROUNDS):
+        for name, call in rule_calls(random.Random(k)):
+            if only in ("", name):
+                told[name] = told.get(name, "") + rule(call)
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in told.items()}
 
 
 def questions() -> Iterator[tuple[str, Any, str]]:
-    """Each frozen answer: its name, a certificate or the name of arithmetic, and what was said."""
+    """Each frozen answer: its name, what is asked, and what was said.
+
+    A text asks arithmetic or a rule, a list files, and everything else is a certificate.
+    """
     record = json.loads(SAID.read_text())
     said_of_files = record.pop("files")
     for name, asked in files():
@@ -109,12 +127,14 @@ def file_answer(arguments: list[str], texts: dict[str, str]) -> str:
 def answer(asked: Any) -> str:
     """What the checker says to a question."""
     if isinstance(asked, str):
-        return arithmetic_digest(asked)
+        return drawn_answers(asked)[asked]
     return file_answer(*asked) if isinstance(asked, list) else verdict(asked)
 
 
 def test_forged_certificates_get_the_verdicts_that_were_looked_at():
-    assert [name for name, asked, said in questions() if answer(asked) != said] == []
+    frozen = [question for question in questions() if not isinstance(question[1], str)]
+    assert [name for name, asked, said in frozen if answer(asked) != said] == []
+    assert drawn_answers() == json.loads(SAID.read_text())["arithmetic"]
 
 
 def test_a_polynomial_that_is_said_to_be_positive_is_so_wherever_one_looks():
@@ -193,7 +213,7 @@ def write() -> None:
     from certified import CERTIFICATES
 
     record: dict[str, Any] = {
-        "arithmetic": {name: arithmetic_digest(name) for name, _ in calls(random.Random(0))},
+        "arithmetic": drawn_answers(),
         "files": {name: file_answer(*asked) for name, asked in files()},
     }
     for kind, made in (*((kind, make()) for kind, make in CERTIFICATES.items()), *further()):
