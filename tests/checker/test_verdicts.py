@@ -164,10 +164,14 @@ def test_a_common_divisor_divides_both_and_leaves_nothing_in_common():
 
 def further() -> Iterator[tuple[str, Any]]:
     """Certificates that take other branches than the first of their kind."""
+    from certified import paid_at_once, regions_of
     from drawn_certificates import drawn_certificates
     from judging import certificates_of
 
+    from proofs.appendix_a1_product import sequences_certificate, toy, uneven_policy
     from proofs.own.pairs import two_step_task
+    from workbench import Sarsa, augment, critical_points
+    from workbench.certificates.critical import critical_certificate
     from workbench.certificates.every_k import limit_for_every_k
     from workbench.certificates.loop import certify
     from workbench.improvement.batch import sequence_task
@@ -184,6 +188,22 @@ def further() -> Iterator[tuple[str, Any]]:
     once: Any = {"most_phases": 1, "checked_iterates": 4}
     yield from drawn_certificates(6)
     yield "oracle-loop, iterates", certify(trap, "B1", step, **once)
+    yield "oracle-loop, phases", certify(sequence_task([[4, 2], [5, 2]]), "B1", step)
+    for name, rewards in (
+        ("least", [[1, 0], [0, 1]]),
+        ("most", [[0, 1], [1, 0]]),
+        ("least of three", [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+        ("most of three", [[0, 1, 1], [1, 0, 1], [1, 1, 0]]),
+    ):
+        P = sequence_task(rewards)
+        yield f"critical-points, {name}", critical_certificate(P, "none", critical_points(P))
+    yield (
+        "fixed-point-regions, Sarsa",
+        regions_of(paid_at_once([[0, 2], [0, 0]]), learner=Sarsa(lam=0)),
+    )
+    P, memory = toy()
+    E = augment(P, memory)
+    yield "same-sequences, to the end", sequences_certificate(P, memory, E, uneven_policy(E), 3)
     yield "oracle-loop, histories", certify(two_step_task(1), "OA1", step)
     yield "oracle-loop, chance", certify(two_step_task(4), "B1", step)
     for kind, claim, place in (
@@ -208,6 +228,19 @@ def further() -> Iterator[tuple[str, Any]]:
         yield f"{kind}, {claim} {place}", found[place]
 
 
+def looked_at(kind: str, made: Any) -> tuple[Any, dict[str, str]]:
+    """A certificate as a file holds it, and what is said about it and its changes in short time."""
+    certificate, said, spent = json.loads(json.dumps(made, default=str)), dict[str, str](), 0.0
+    for what, changed in forged(kind, certificate):
+        began = time.process_time()
+        found = verdict(changed)
+        took = time.process_time() - began
+        if took < SLOWEST and spent + took < (DEAREST if "," in kind else 1):
+            said[what] = found
+            spent += took
+    return certificate, said
+
+
 def write() -> None:
     """Write the verdicts of today."""
     from certified import CERTIFICATES
@@ -217,16 +250,7 @@ def write() -> None:
         "files": {name: file_answer(*asked) for name, asked in files()},
     }
     for kind, made in (*((kind, make()) for kind, make in CERTIFICATES.items()), *further()):
-        certificate, said = json.loads(json.dumps(made, default=str)), {}
-        spent = 0.0
-        for what, changed in forged(kind, certificate):
-            began = time.process_time()
-            found = verdict(changed)
-            took = time.process_time() - began
-            if took < SLOWEST and spent + took < (DEAREST if "," in kind else 1):
-                said[what] = found
-                spent += took
-        record[kind] = certificate, said
+        record[kind] = looked_at(kind, made)
     SAID.write_text(json.dumps(record, separators=(",", ":")) + "\n")
 
 

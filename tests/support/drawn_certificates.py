@@ -105,6 +105,10 @@ def _makers(seed: int) -> Iterator[tuple[str, Callable[[], Certificate | None]]]
         lambda: td_certificate(P, "none", td_values(P, plain, n=1 + seed % 3, exact=True)),
     )
     yield "fixed-points", lambda: fixed_points_certificate(P, "none", _settled(P, F(1, 5)))
+    yield (
+        "fixed-points of K1",
+        lambda: fixed_points_certificate(P, "K1", _settled(P, F(1, 5), "K1")),
+    )
     yield "fixed-point-bounds", lambda: set_bounds_certificate(P, "none", learner(epsilon=F(1, 5)))
     yield (
         "fixed-point-bounds of K1",

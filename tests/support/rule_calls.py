@@ -23,6 +23,7 @@ from workbench.checker import (
     memory_claims,
     place_graph,
     plane_polynomials,
+    polynomials,
     positivity,
     reader,
     sum_claims,
@@ -111,12 +112,22 @@ def _numbers(rng: random.Random, n: int) -> list[Fraction]:
     return [F(rng.randint(-4, 8), 2) for _ in range(n)]
 
 
+def _value_with_formulas(data: dict[str, Any]) -> Any:
+    """The return of taking both actions alike, where x is 1/3."""
+    task = reader.read_task(data, reader.read_formula)
+    rows = {("-", o): {(a, "-"): F(1, 2) for a in ACTIONS} for o in task.O}
+    E = place_graph.PlaceGraph(task, reader.read_memory("none"), rows)
+    return reader._value(place_graph.PolicyValues(E).value + 0 * expressions.Quotient.name("x"),
+                         {"x": F(1, 3)})  # fmt: skip
+
+
 def on_a_task(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is asked of a drawn task."""
     data, name = model(rng, rng.random() < 0.5), rng.choice(("none", "B1", "O1", "K1", "OA1"))
     memory = reader.read_memory(name)
     rows = policy(rng, memory)
     v = [[s, str(rng.randint(-1, 4))] for s in STATES[: rng.choice((2, 3, 3, 3, 3))]]
+    yield "formula values", lambda: _value_with_formulas(data)
     yield "task", lambda: sorted(reader.read_task(data, reader.read_formula).O)
     try:
         task = reader.read_task(data)
@@ -198,9 +209,8 @@ def on_a_task(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "refuted", lambda: fixed_point_claims.check_refuted(tables, g, i, j)
     is_strict, worth = rng.random() < 0.5, F(rng.randint(-2, 4), 2)
     yield "fixed", lambda: fixed_point_claims.check_fixed_point(tables, g, is_strict, worth)
-    made = told(lambda: _bounds(random.Random(1), E))
-    yield "set bounds", lambda: made if "Spoiled" in made else ""
-    if "Spoiled" in made:
+    yield "set bounds", lambda: _bounds(random.Random(1), E).mu
+    if "Spoiled" in told(lambda: _bounds(random.Random(1), E).mu):
         return
     bounds = _bounds(rng, E)
     low_, high_ = _numbers(rng, len(E.rows)), _numbers(rng, len(E.rows))
@@ -236,6 +246,69 @@ FORMULAS = [
 ]  # fmt: skip
 
 
+def one_state(stay: str, pays: str, stays: str, gamma: str) -> dict[str, Any]:
+    """A state in which a may stay and is paid for it, and b ends."""
+    leave = str(1 - F(stay)) if "x" not in stay else "1 - x"
+    onward = [["s", pays, stay], ["end", "0", leave]]
+    return {
+        "name": "one state", "actions": ["a", "b"], "gamma": gamma, "mu": [["s", "1"]],
+        "omega": [["s", [["o", "1"]]], ["end", [["o", "1"]]]], "terminal": ["end"],
+        "p": [["s", "a", onward], ["s", "b", [["end", stays, "1"]]]],
+    }  # fmt: skip
+
+
+def on_one_state(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What is asked of a task of one state."""
+    stay, pays = rng.choice(("0", "1/2", "1")), rng.choice(("0", "-1", "1"))
+    ends, gamma = rng.choice(("-1", "0", "1")), rng.choice(("1", "1", "1/2"))
+    data, v = one_state(stay, pays, ends, gamma), rng.choice(("-1", "0", "-2", "1", "-1/2"))
+    yield (
+        "bound of one state",
+        lambda: loop_claims.bound_of_states([["s", v]], reader.read_task(data)),
+    )
+    done = rng.choice(([["b", "1"]], [["a", "1/2"], ["b", "1/2"]], [["a", "1/4"], ["b", "3/4"]]))
+    rate = rng.choice(("0", "0", "-1/2", "1/2", "-1"))
+    certificate = {"model": one_state("0", pays, ends, gamma), "memory": "none", "rate": rate,
+                   "policy": [["o", done]],
+                   "weights": rng.choice(("visits", "discounted"))}  # fmt: skip
+    yield "rate", lambda: value_claims.check_falling_step(certificate)
+    family = {
+        "model": one_state(rng.choice(("0", "0", "1/2", "x")), rng.choice(("0", "x", "-x")),
+                           rng.choice(("1", "x", "2 - x")), rng.choice(("1", "1", "x"))),
+        "memory": "none", "box": {"x": rng.choice(("[0, 1]", "(0, 1]", "(0, 1)", "[1, 2]"))},
+        "policy": [["o", [["a", "x"], ["b", "1 - x"]]]], "ties": rng.choice(("last", "first")),
+        "greedy": [["o", rng.choice(("a", "b"))]],
+    }  # fmt: skip
+    yield "family", lambda: algebra_claims.check_greedy_family(family)
+    c, low = F(rng.randint(1, 5)), F(rng.randint(0, 2))
+    line, ends_in = rng.choice(([c, F(-1)], [c * c, -2 * c, F(1)], [-c, F(1)])), (True, False)
+    strict = rng.random() < 0.5
+    yield "far away", lambda: polynomials.keeps_sign(line, low, None, ends_in, strict)
+    E = place_graph.PlaceGraph(reader.read_task(data), reader.read_memory("B1"))
+    fake: Any = SimpleNamespace(everywhere=E)
+    fake._are_alike = lambda o, a, b: critical_claims._Point._are_alike(fake, o, a, b)
+    o, one, two = E.rows[0], rng.choice(E.actions), rng.choice(E.actions)
+    yield "alike", lambda: critical_claims._Point._are_alike(fake, o, one, two)
+    fake.rows = [(row, [rng.choice(E.actions)]) for row in [*E.rows, ("1", "o")][:2]]
+    seen = set(rng.sample(E.rows, rng.randint(0, len(E.rows))))
+    fake._reached = lambda: seen
+    yield "all reached", lambda: critical_claims._Point._reaches_all(fake)
+    asked: list[Any] = []
+    top, bottom = rng.choice((("y0_0**2", "1"), ("y0_0", "1 + y0_0**2"), ("y0_0*y0_1", "1")))
+    f, g = expressions.read_polynomial(top), expressions.read_polynomial(bottom)
+
+    def value(at: Any, extra: Any) -> Fraction:
+        asked.append(sorted(at.values()))
+        return f.at(at) / g.at(at)
+
+    grid: Any = SimpleNamespace(
+        names=[("y0_0", "o", "a"), ("y0_1", "o", "b")], places={"o": rng.randint(1, 2)},
+        left=[100], _worth=value,
+    )  # fmt: skip
+    extra = rng.choice((None, ("o", "c")))
+    yield "grid", lambda: (critical_claims._Point._compare(grid, f, g, extra), asked)
+
+
 def on_formulas(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is asked of formulas about sums."""
     fixed = frozenset(rng.choice(((), ("s",), ("s1",), ("s", "s1"))))
@@ -266,6 +339,9 @@ def on_formulas(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
         "base": rng.choice((None, None, [], [["unfold", 0]])),
     }  # fmt: skip
     yield "sum claim", lambda: sum_claims.check_sum_claim(certificate)
+    unequal = {"what": "eq", "fixed": [], "base": None, "given": ["eq(s,s1) == p(s,s1)"],
+               "goal": "eq(s,s1)*c == p(s,s1)*c", "steps": [["unfold", 0]]}  # fmt: skip
+    yield "eq unfolded", lambda: sum_claims.check_sum_claim(unequal)
     known = {
         "what": "known", "fixed": [], "base": None,
         "given": ["f(s) == g(s) + h(0,s)", "g(s) >= 0", "h(0,s) >= 0", "sum[s](mu(s)) == 1",
@@ -285,6 +361,16 @@ def on_numbers(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     best = max(range(n), key=lambda a: (r[a][a], -a))
     r[best][best] += rng.randint(0, 3)
     yield "stays", lambda: every_k_claims._stays(r, f, step, u)
+    staying = rng.choice((
+        [[4, 3, 0], [2, 4, 3], [2, 0, 1]], [[0, 1, 1], [1, 4, 1], [2, 2, 4]],
+        [[2, 0, 4], [1, 4, 3], [2, 0, 4]], [[2, 0], [0, 2]], [[4, 3], [0, 4]],
+    ))  # fmt: skip
+    near = [[F(x) for x in row] for row in staying]
+    for _ in range(rng.randint(0, 2)):
+        near[rng.randrange(len(near))][rng.randrange(len(near))] += rng.choice((-1, 1, F(1, 2)))
+    small = rng.choice((F(1, 50), F(1, 10), F(1, 2)))
+    for first in range(len(near)):
+        yield f"stays near {first}", lambda a=first: every_k_claims._stays(near, a, small, u)
     yield "stays at the best", lambda: every_k_claims._stays(r, best, step, u)
     word = rng.choice(("0", "last"))
     last = max(range(n), key=lambda a: r[best][a])
@@ -296,8 +382,9 @@ def on_numbers(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "mixture", lambda: every_k_claims._of_mixture(r, mixture)
     m = rng.randint(1, 3)
     H = [[(x, x + rng.randint(0, 1)) for x in _numbers(rng, m)] for _ in range(m)]
+    rng_mixed, sign = rng.random() < 0.3, rng.choice((-1, 1))
     for i in range(m):
-        x = F(rng.choice((-9, -8, 8, 9)))
+        x = F(rng.choice((-9, -8, 8, 9)) if rng_mixed else sign * 9)
         H[i][i] = (x, x + F(1, 2))
     whole = rng.random() < 0.6
     yield "kind", lambda: critical_claims._kind_of(H, whole)
@@ -430,5 +517,5 @@ def on_conditions(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]
 
 def rule_calls(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Some calls, each with a name for what it asks."""
-    for part in (on_a_task, on_formulas, on_numbers, on_conditions):
+    for part in (on_a_task, on_one_state, on_formulas, on_numbers, on_conditions):
         yield from part(random.Random(rng.random()))
