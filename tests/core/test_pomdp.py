@@ -73,6 +73,8 @@ def test_the_parts_answer_in_labels():
     assert "end" in P.terminal
     assert "s" not in P.terminal
     assert "nowhere" not in P.terminal
+    assert P.terminal == {"end"}
+    assert P.terminal | {"s"} == {"end", "s"}
     assert (
         repr(P)
         == "POMDP small: 2 states (1 terminal), 1 observation, 2 actions, 3 outcomes, gamma 1"

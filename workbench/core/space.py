@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -92,6 +92,9 @@ class Space(Sequence[Label]):
         if not -len(self) <= int(i) < len(self):
             raise IndexError(f"no label number {i} in a space of {len(self)}")
         return self._label(int(i) % len(self))
+
+    def __iter__(self) -> Iterator[Label]:
+        return map(self._label, range(len(self)))
 
     def __contains__(self, label: Label) -> bool:
         try:
@@ -287,12 +290,25 @@ class Distribution(Mapping[Label, Number]):
         return _some(shown, len(self))
 
 
-class StateSet(Subset):
-    """A set of states, by a mask for algorithms."""
+class StateSet(Set[Label]):
+    """A set of states: `label in states`, iteration over labels, `mask` for algorithms."""
 
     def __init__(self, space: Space, mask: NDArray[np.bool_]):
-        super().__init__(space, np.flatnonzero(mask))
+        self.space = space
         self.mask = frozen(mask)
 
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Label]) -> Set[Label]:
+        return frozenset(it)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.space and bool(self.mask[self.space.index(label)])
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self.space[int(i)] for i in np.flatnonzero(self.mask))
+
+    def __len__(self) -> int:
+        return int(self.mask.sum())
+
     def __repr__(self) -> str:
-        return _some(map(self.text, self), len(self))
+        return _some(map(self.space.text, self), len(self))
