@@ -40,15 +40,11 @@ from workbench.optima.hsvi_kernels import highest, sawtooth
 _INFORMED_SWEEPS = 200
 _SHALLOW, _DEEPEST = 16, 400
 """Beliefs along one way from the start that are looked at before going back up: at first, and at
-most."""
+most. Where gamma is 1, going deep from the start leaves tiger a gap of .4 instead of 1e-3."""
 
 _STALLED = 0.98
 """If the lower bound closes no more than what is left of the gap besides this share on a way down
 and up, the next ones may go deeper. The upper bound comes down on short ways too."""
-
-_GROWN, _FEW = 1.3, 100
-"""Points and vectors are pruned when there are so many times as many as after the last time, and at
-least so many."""
 
 FloatVector = NDArray[np.float64]
 
@@ -183,7 +179,7 @@ class PlanStep:
     one for each observation that occurs, or as `otherwise` for the rest.
 
     Vectors are numbered as they were made, those to begin with first; a number stays valid when the
-    vector itself is pruned, so that plans that build on it can still be followed.
+    vector itself is left out for a better one, so that plans that build on it can be followed.
     """
 
     a: int
@@ -217,15 +213,12 @@ class Bounds:
         # for each point b . Q(., a), then corner . b and max_a b . Q(., a)
         self._informed = np.zeros((64, model.shape[1] + 2))
         self._values = np.zeros(64)
-        self._active = np.zeros(0, dtype=np.int64)
         self._count = 0
-        self._size_pruned = _FEW
         self._depth = _SHALLOW
         self.backups = 0
         self.steps: list[PlanStep] = []
         self._begun = len(below)
         self._node_of = np.arange(self._begun)
-        self._made_at: list[FloatVector] = []
         self.first = model.split(model.start)
 
     # ------------------------------------------------------------------ the two bounds
@@ -244,14 +237,9 @@ class Bounds:
         return np.asarray(self._node_of[self._best(beliefs)[1]])
 
     def upper(self, beliefs: NDArray[np.float64]) -> FloatVector:
-        return self._above(beliefs, self._active)
-
-    def _above(self, beliefs: NDArray[np.float64], active: NDArray[np.int64]) -> FloatVector:
-        """The upper bound at each belief, by the teeth of some points."""
         values = np.empty(len(beliefs))
-        sawtooth(
-            self.corner, self.Q, self._points, self._informed, self._values, active, beliefs, values
-        )
+        tables = self._points, self._informed, self._values, self._count
+        sawtooth(self.corner, self.Q, *tables, beliefs, values)
         return values
 
     def gap(self) -> Gap:
@@ -300,8 +288,6 @@ class Bounds:
             self._back_up(b)
             if time.monotonic() > until:
                 return  # every bound on the way is valid, so any moment is good
-        if max(len(self._active), len(self.alphas)) > _GROWN * self._size_pruned:
-            self._prune()
         _, mass, beliefs = self.first
         # a way that closed little was too short to meet a reward; one that did need not be longer
         if float(mass @ self.lower(beliefs)) - below < (1 - _STALLED) * size:
@@ -343,7 +329,6 @@ class Bounds:
         a, chosen = self._chosen(found)
         alpha = self._worth(a, chosen, self.alphas)
         if b @ alpha > self.lower(b[None])[0]:
-            self._made_at.append(b)
             self.steps.append(PlanStep(a, self._node_of[chosen], int(self._node_of[0])))
             # the others are nowhere better than alpha
             kept = np.asarray((self.alphas > alpha).any(axis=1))
@@ -374,28 +359,6 @@ class Bounds:
         self._informed[i, :-2] = b @ self.Q
         self._informed[i, -2:] = self.corner @ b, self._informed[i, :-2].max()
         self._count += 1
-        self._active = np.append(self._active, i)
-
-    def _prune(self) -> None:
-        """Remove the points above the sawtooth bound of others, and the vectors that are best at no
-        point."""
-        reach = self._informed[self._active, -1] - self._values[self._active]
-        order = self._active[np.argsort(-reach, kind="stable")]
-        kept: list[int] = []
-        for i in order.tolist():
-            others = np.array(kept, dtype=np.int64)
-            if self._values[i] < self._above(self._points[i : i + 1], others)[0]:
-                kept.append(i)
-        self._active = np.array(sorted(kept), dtype=np.int64)
-        # beliefs at which vectors were made: plans lead there, be they points above or not
-        _, best = self._best(np.vstack([*self._made_at, self.first[2]]))
-        # vectors to begin with are good at beliefs that nobody has come to yet
-        used = np.union1d(np.flatnonzero(self._node_of < self._begun), best)
-        self.alphas, self._node_of = (
-            self.alphas[used],
-            self._node_of[used],
-        )  # together: an interruption must not part them
-        self._size_pruned = max(_FEW, len(self._active), len(self.alphas))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from workbench.core.kernels import compile_kernel
 
 
 @compile_kernel
-def sawtooth(corner, Q, points, informed, values_at, active, beliefs, values):
+def sawtooth(corner, Q, points, informed, values_at, count, beliefs, values):
     """The upper bound at each belief.
 
     With ratio = min_{s : b_i(s) > 0} b(s) / b_i(s), a point b_i of value v_i leaves x = b - ratio
@@ -33,7 +33,7 @@ def sawtooth(corner, Q, points, informed, values_at, active, beliefs, values):
             if f[a] > top:
                 top = f[a]
         best = min(plane, top)
-        for i in active:
+        for i in range(count):
             over, under = informed[i, nA] - values_at[i], informed[i, nA + 1] - values_at[i]
             ratio = np.inf
             for s in range(n):
