@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.pomdp import POMDP
 from workbench.lab.sequences import table_of
+from workbench.tables.sheet import Column, Sheet
 from workbench.text import decimal, escape_html, show, shown
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def figure7(P: POMDP) -> str:
     """The rewards of a sequence task in the style of Figure 7. Any other task has the rows of p."""
     found = _blocks(P)
     if found is None:
-        return model_rows(P)
+        return model_sheet(P).text()
     head, left, right = found
     every = [line for block in (*left, *right) for line in block]
     wide = max(len(head), *(len(name) for name, _ in every))
@@ -68,11 +69,10 @@ def figure7(P: POMDP) -> str:
     return "\n".join(lines)
 
 
-def rows_of(P: POMDP) -> tuple[list[str], list[list[str]]]:
-    """A table with a row for each outcome: state, observation, action, next state, reward,
-    probability."""
-    head = ["state", "shows", "action", "next", "reward", "probability"]
-    rows = []
+def model_sheet(P: POMDP) -> Sheet:
+    """A row for each outcome of a task, with where it starts and its discount."""
+    names = ["state", "shows", "action", "next", "reward", "probability"]
+    rows = list[tuple[str, ...]]()
     for s in P.S:
         if s in P.terminal:
             continue
@@ -81,22 +81,12 @@ def rows_of(P: POMDP) -> tuple[list[str], list[list[str]]]:
         )
         for a in P.A:
             for (t, r), x in P.p(s, a).items():
-                rows.append([P.S.text(s), seen, P.A.text(a), P.S.text(t), shown(r), shown(x)])
+                rows.append((P.S.text(s), seen, P.A.text(a), P.S.text(t), shown(r), shown(x)))
     if all(row[-1] == "1" for row in rows):
-        return head[:-1], [row[:-1] for row in rows]
-    return head, rows
-
-
-def model_rows(P: POMDP) -> str:
-    """The outcomes of a task as text, with where it starts and its discount."""
-    head, rows = rows_of(P)
-    widths = [max(len(line[j]) for line in (head, *rows)) for j in range(len(head))]
-    lines = [
-        "  ".join(x.ljust(w) for x, w in zip(line, widths, strict=True)).rstrip()
-        for line in (head, *rows)
-    ]
+        names, rows = names[:-1], [row[:-1] for row in rows]
     starts = ", ".join(f"{P.S.text(s)}: {shown(x)}" for s, x in P.mu.items())
-    return "\n".join([*lines, f"starts in {starts}; gamma {shown(P.gamma)}"])
+    note = f"starts in {starts}; gamma {shown(P.gamma)}"
+    return Sheet("", tuple(map(Column, names)), tuple(rows), notes=(note,))
 
 
 # ---------------------------------------------------------------------- finds
@@ -114,13 +104,7 @@ def figure7_html(P: POMDP) -> str:
     """The table as HTML, self-contained."""
     found = _blocks(P)
     if found is None:
-        head, rows = rows_of(P)
-        top = "".join(f"<th>{escape_html(x)}</th>" for x in head)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape_html(x)}</td>" for x in row) + "</tr>" for row in rows
-        )
-        starts = escape_html(model_rows(P).rsplit("\n", 1)[-1])
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><p>{starts}</p>"
+        return model_sheet(P).html()
     head_text, left, right = found
     top = f"<th>{escape_html(head_text)}</th><th>R</th>" * 2
     body = ""
