@@ -14,6 +14,7 @@ from workbench import (
     Policy,
     QLearning,
     augment,
+    best_history,
     equilibria,
     evaluate,
     improve,
@@ -339,6 +340,18 @@ def test_a_link_opens_the_portrait_at_its_axes_and_what_has_none_says_why(page):
     assert "tasks whose episodes end" in page.text("#portrait-said")
     page.choose("#learner-gamma", "1.5")  # no discount: what was there stays
     assert page.run("Workbench.page.state.extra.lgamma") == ""
+
+
+def test_the_value_of_beliefs_is_the_packages_and_what_has_none_says_why(page):
+    show(page, "task=tiger&m=none")
+    page.run("document.getElementById('belief-card').open = true")
+    page.until("document.getElementById('belief-said').textContent.includes('is worth 3.7702.')")
+    assert float(best_history(entry_of("tiger").P).value) == pytest.approx(3.7702, abs=5e-5)
+    rows = page.run("document.getElementById('belief-regions').innerText").split("\n")
+    assert [row.split("\t")[0] for row in rows[-3:]] == ["open-right", "listen", "open-left"]
+    show(page, "task=recall4&m=none")
+    page.run("document.getElementById('belief-card').open = true")
+    page.until("document.getElementById('belief-said').textContent.startsWith('No picture: up to')")
 
 
 def test_beliefs_follow_the_episode(page):

@@ -30,6 +30,7 @@ SCRIPTS = (
     "learners.js",
     "reader.js",
     "inquiries.js",
+    "belief_values.js",
     "portrait.js",
     "links.js",
     "worker.js",
@@ -37,6 +38,7 @@ SCRIPTS = (
     "background.js",
     "explorer.js",
     "portrait_card.js",
+    "belief_card.js",
     "exercises.js",
     "laboratory.js",
 )

@@ -375,6 +375,7 @@
     drawLearner();
     drawPlaneControls();
     drawLambda();
+    W.beliefCard.draw();
     drawBelief();
     if (draw.P !== page.P) { draw.P = page.P; $("settled").innerHTML = ""; }
     if (latest && learn.key !== learnerKey()) resetLearner();

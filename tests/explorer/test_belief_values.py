@@ -1,0 +1,106 @@
+"""The explorer's values of beliefs: bounds that hold, and the actions of the package's policy."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from test_laboratory import Engine
+
+from pomdps import heaven_hell, load_unload, recall4, tiger
+from workbench import POMDP, best_history, load_pomdp
+
+py_mini_racer = pytest.importorskip(
+    "py_mini_racer", reason="needs mini-racer, a JavaScript engine: extra test"
+)
+
+
+@pytest.fixture(scope="module")
+def js():
+    return Engine()
+
+
+def solve(js, rounds):
+    js.context.eval(f"V = new W.BeliefValues(P); for (let i = 0; i < {rounds}; i++) V.round(); 0")
+
+
+@pytest.mark.parametrize(
+    ("P", "gap"),
+    [
+        (tiger(), 2e-3),
+        (load_pomdp("tests/data/tiger.95.POMDP"), 2e-3),
+        (tiger(episodic=True), 2e-3),
+    ],
+    ids=["tiger", "file", "episodic"],
+)
+def test_the_bounds_hold_and_close(js, P, gap):
+    truth = best_history(P)
+    js.load(P, "none")
+    solve(js, 0)
+    assert js("V.bounds")[0] <= truth.lower + 1e-9
+    assert js("V.bounds")[1] >= truth.upper - 1e-9
+    solve(js, 300)
+    low, high = js("V.bounds")
+    assert low <= truth.upper + 1e-9
+    assert high >= truth.lower - 1e-9
+    assert high - low <= 1e-4
+
+
+def test_the_regions_of_the_tiger_are_the_policys(js):
+    P = tiger()
+    js.load(P, "none")
+    solve(js, 300)
+    policy = best_history(P).policy
+    labels = js("P.base.A")
+    for o in range(js("P.nO")):
+        behind = [P.S[s] for s in js(f"V.behind[{o}].map((s) => P.s[s])")]
+        assert len(behind) == 2
+        regions = js(f"V.regions({o})")
+        assert [region["to"] for region in regions][-1] == 1
+        assert len(regions) == 3
+        for region in regions:
+            x = (region["from"] + region["to"]) / 2
+            chosen = policy.action({behind[0]: 1 - x, behind[1]: x})
+            assert str(chosen) in str(labels[region["a"]])
+
+
+def starting(P, belief):
+    return POMDP.from_functions(
+        name=P.name, A=P.A, p=P.p, omega=P.omega, mu=belief, gamma=P.gamma, terminal=P.terminal
+    )
+
+
+def test_the_bounds_hold_at_other_beliefs(js):
+    P = tiger()
+    js.load(P, "none")
+    solve(js, 300)
+    o = js("V.starts[0].o")
+    behind = [P.S[s] for s in js(f"V.behind[{o}].map((s) => P.s[s])")]
+    for x in (Fraction(0), Fraction(1, 7), Fraction(1, 3), Fraction(4, 5), Fraction(1)):
+        low, high = js(f"[V.lowerAt({o}, {float(x)}), V.upperAt({o}, {float(x)})]")
+        belief = {s: y for s, y in zip(behind, (1 - x, x), strict=True) if y}
+        truth = best_history(starting(P, belief))
+        assert low <= truth.upper + 1e-9
+        assert high >= truth.lower - 1e-9
+        assert high - low < 0.1
+
+
+@pytest.mark.parametrize(
+    ("P", "message"),
+    [(load_unload(), "states look alike"), (recall4(), "states look alike")],
+)
+def test_where_more_states_look_alike_it_says_so(js, P, message):
+    js.load(P, "none")
+    with pytest.raises(py_mini_racer.JSEvalException, match=message):
+        js("new W.BeliefValues(P)")
+
+
+def test_a_task_of_two_sides_that_are_told_apart_late_is_bounded(js):
+    P = heaven_hell()
+    truth = best_history(P)
+    js.load(P, "none")
+    solve(js, 60)
+    low, high = js("V.bounds")
+    assert low <= truth.upper + 1e-9
+    assert high >= truth.lower - 1e-9
+    assert high - low <= 1e-6
+    assert js("V.widest") >= high - low - 1e-12
