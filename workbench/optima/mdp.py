@@ -15,7 +15,7 @@ some loop has a positive average reward; then values are unbounded and the optim
 infinite.
 
 Float optima carry a certificate, a vector u >= T u, which bounds every policy that has a value. It
-is v + w with w the optimum of the process that pays the residuals, and the room for rounding that
+is v + w with w what the residuals add up to along the policy found, and the room for rounding that
 checking it takes. Where that fails and gamma < 1, it is v + max(Tv - v) / (1 - gamma).
 
 Rounding is accounted for entry by entry: q(s,a) is known to a few units in the last place of |R| +
@@ -525,8 +525,8 @@ def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.
     everyone = np.arange(len(v))
     # what is paid on the way of the policy found is never negative, nor what it adds up to
     step[everyone, found.policy] = np.maximum(step[everyone, found.policy], 0.0)
-    for absorb in _ABSORB:
-        w = absorb(M, found, step)
+    for _ in range(2):  # what is lacking the first time is added to the steps
+        w = _along_policy(M, found, step)
         if w is None:
             return rough
         u = v + sign * w
@@ -546,28 +546,3 @@ def _along_policy(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[
     except NotSolved:
         return None
     return np.asarray(np.where(found.alive, np.maximum(w, 0.0), 0.0))
-
-
-def _absorbed(M: MDP, found: Optimum, step: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Bound the accumulated rounding errors of each state. The bound w satisfies w >= step + gamma
-    P w for all allowed actions, but for rounding. None if they add up without end."""
-    # a gain that policy iteration leaves out as noise is a share of P w: so is the room for it
-    room = 1 + 4 * (STRICT + relative_rounding(M.longest_row))
-    paying = replace(
-        M,
-        R=np.where(found.allowed, step, 0.0),
-        sizes=np.where(found.allowed, np.abs(step), 0.0),
-        prob=M.prob * room,
-        leaving=1 - (1 - M.leaving) * room,
-    )
-    try:
-        best = optimal(paying, found.allowed, found.policy)
-    except NotSolved:
-        return None
-    w = np.where(found.alive, np.maximum(best.v, 0.0), 0.0)
-    return w if np.isfinite(best.value) and np.isfinite(w).all() else None
-
-
-_ABSORB = (_along_policy, _along_policy, _absorbed, _absorbed)
-"""How the steps of a certificate are added up, until it checks; what is lacking is added to them
-each time."""
