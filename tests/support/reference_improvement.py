@@ -13,12 +13,13 @@ Rows = dict
 
 
 def oracle_loop(
-    P: POMDP, pi: Policy, step, weights: str = "visits"
+    P: POMDP, pi: Policy, step, weights: str = "visits", criterion: str = "return"
 ) -> Iterator[tuple[Fraction, Rows, Rows]]:
     """(value, {o: {a: probability}}, {o: greedy action}) of each iterate; ties="last"."""
     rows = {o: {a: pi[o, a] for a in P.A} for o in P.O}
+    how = {"weights": weights} if criterion == "return" else {"criterion": criterion}
     while True:
-        now = evaluate(P, Policy.from_mapping(P, rows), exact=True, weights=weights)
+        now = evaluate(P, Policy.from_mapping(P, rows), exact=True, **how)
         q = {o: {a: now.q[o, a] for a in P.actions(o)} for o in P.O}
         greedy = {o: best(P, row) for o, row in q.items() if None not in row.values()}
         yield now.value, {o: dict(row) for o, row in rows.items()}, greedy
