@@ -436,7 +436,7 @@ def test_results_print_with_labels():
     E = evaluate(P, uniform(P), exact=True)
     assert repr(E).splitlines()[0] == "recall4: value -41/64; q(o, a) with weights='visits'"
     assert E.q.to_frame().loc["o", 1] == E.q["o", 1]
-    assert "<th>q(o, a)</th>" in E._repr_html_()
+    assert ">q(o, a)</th>" in E._repr_html_()
     assert E.v.to_frame().loc["s*", "v"] == F(-41, 64)
     augmented_frame = evaluate(augment(P, "B1"), uniform(augment(P, "B1"))).to_frame()
     assert augmented_frame.columns[1] == (0, "1")

@@ -46,16 +46,9 @@ class Assessment:
     method: str
 
     @property
-    def lacking(self) -> NDArray[np.int64]:
-        """The observations whose q is undefined because the policy sees them for ever."""
-        return np.flatnonzero(self.seen.endless & ~known(self.q).any(axis=1))
-
-    @property
     def doubtful(self) -> Mask:
         """`[o, a]`: floats found nothing about it, so that q is undefined there."""
-        if self.q.dtype == object:
-            return np.zeros(self.q.shape, dtype=bool)
-        return np.isinf(self.q_error) & (np.isfinite(self.q) | self.seen.is_faint[:, None])
+        return self.seen.doubtful(self.q, self.q_error)
 
     @property
     def error(self) -> NDArray[np.float64]:
@@ -91,11 +84,3 @@ def mean_over_starts(D: Dynamics, x: Array, x_error: NDArray[np.float64]) -> tup
     given = 0.0 if D.P.mu.prob.is_exact else UNIT
     mean, error = weighted_sum(D.mu_side[:2, starts], x[starts], x_error[starts], given)
     return mean, float(error)
-
-
-def mix_actions(D: Dynamics, pi: Array, q: Array) -> Array:
-    """v(o) = sum_a pi(a|o) q(o,a), over the actions that pi takes."""
-    defined, taken = known(q), np.asarray(pi != 0, dtype=bool)
-    v = (pi * np.where(defined & taken, q, D.field.zeros(q.shape))).sum(axis=1)
-    v[(taken & ~defined).any(axis=1)] = D.field.undefined(1)[0]
-    return v

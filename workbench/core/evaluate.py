@@ -41,7 +41,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.assess import Assessment, assess, mix_actions
+from workbench.core.assess import Assessment, assess
 from workbench.core.chain import Chain, follow_policy
 from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import Mask, dynamics, field_of
@@ -50,7 +50,13 @@ from workbench.core.fields import Bounded
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.weights import Weighting, known, weighted_means, weights_named
+from workbench.core.weights import (
+    Weighting,
+    known,
+    mean_over_actions,
+    weighted_means,
+    weights_named,
+)
 from workbench.tables.sheet import Drawn
 from workbench.tables.table import Conditional, Table, Vector
 from workbench.text import counted, did_you_mean, escape_html, shown
@@ -222,6 +228,7 @@ def label_values(
     if met.endless.any():
         o_visits = o_visits.copy()
         o_visits[met.endless] = None if field.is_exact else np.inf
+    v_given_o, _ = mean_over_actions(field, found.chain.pi, found.chain.given, q, found.q_error)
     largest = np.max(found.v_error, where=~found.undefined, initial=found.value_error)
     return Evaluation(
         P=P,
@@ -234,7 +241,7 @@ def label_values(
         o_visits=Vector(o_visits, P.O, shown, "d(o)"),
         s_given_o=Conditional(behind, entry_s, D.entry_o, P.S, P.O, shown),
         q=Table(q, P.O, P.A, shown, "q(o, a)"),
-        v_given_o=Vector(mix_actions(D, found.chain.pi, q), P.O, shown, "v(o)"),
+        v_given_o=Vector(v_given_o, P.O, shown, "v(o)"),
         reached=Vector(seen.reached, P.O, None, "reached"),
         error=float(largest),
         v_error=Vector(found.v_error, P.S, None, "error of v"),

@@ -42,7 +42,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.assess import mix_actions
 from workbench.core.bootstrap import Bootstrap, Entries, Found, Later
 from workbench.core.double_kernels import UNIT
 from workbench.core.dynamics import field_of
@@ -51,7 +50,7 @@ from workbench.core.evaluate import check_arguments, describe_doubt, describe_en
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.weights import Weighting, known
+from workbench.core.weights import Weighting, known, mean_over_actions
 from workbench.tables.sheet import Drawn
 from workbench.tables.table import Table, Vector
 from workbench.text import escape_html
@@ -136,15 +135,10 @@ def _monte_carlo(met: Bootstrap) -> Found:
     error = np.broadcast_to(solved.error, len(undefined))
     found = Found(met.field.zeros(0), error, met.lacks, solved.x, error, undefined, solved.method)
     q, q_error = met.q_values(found)
-    v = mix_actions(met.D, met.table, q)
+    v, v_error = mean_over_actions(met.field, met.table, met.chain.given, q, q_error)
     lacks = ~known(v)
-    taken = np.asarray(met.table != 0, dtype=bool)
-    each = np.where(taken & ~lacks[:, None], q_error, 0.0).max(axis=1)
-    v[lacks] = met.field.one(0)
-    if not met.field.is_exact:
-        size = np.abs(np.where(taken & ~lacks[:, None], met.table * q, 0.0)).sum(axis=1)
-        each = each * (1 + 1e-9) + (len(met.P.A) + 8) * UNIT * size
-    return found._replace(v=v, v_error=each, lacks_o=lacks)
+    v[lacks], v_error[lacks] = met.field.one(0), 0.0
+    return found._replace(v=v, v_error=v_error, lacks_o=lacks)
 
 
 def td_target(n: Any, lam: Any) -> TDTarget:
@@ -261,10 +255,9 @@ def td_values(
     met = Bootstrap(field, P, pi, weighing)
     found = target.solve(met)
     q, q_error = met.q_values(found)
-    v, doubtful = found.v.copy(), np.zeros(q.shape, dtype=bool)
+    v, doubtful = found.v.copy(), met.seen.doubtful(q, q_error)
     v[found.lacks_o] = field.undefined(1)[0]
     if not field.is_exact:
-        doubtful = np.isinf(q_error) & (known(q) | met.seen.is_faint[:, None])
         q[doubtful] = np.nan
         v[np.isinf(found.v_error)] = np.nan
     notes = describe_endless(met.chain, weighing), describe_doubt(P, doubtful)

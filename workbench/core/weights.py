@@ -76,10 +76,12 @@ class Seen:
     endless: Mask
     method: str
 
-    @property
-    def is_faint(self) -> Mask:
-        """`[o]`: reached, so seldom that floats count no visit."""
-        return self.reached & ~self.endless & np.asarray(self.total == 0, dtype=bool)
+    def doubtful(self, q: Array, q_error: Floats) -> Mask:
+        """`[o, a]`: reached, but floats found nothing about it, or count no visit."""
+        if q.dtype == object:
+            return np.zeros(q.shape, dtype=bool)
+        faint = self.reached & ~self.endless & (self.total == 0)
+        return np.isinf(q_error) & (np.isfinite(q) | faint[:, None])
 
     def observe(self, D: Dynamics, q_state: Array, q_state_error: Floats) -> tuple[Array, Floats]:
         """q(o,a) = sum_s P(s|o) q(s,a), and bounds on its errors."""
@@ -101,6 +103,7 @@ def weighted_means(
     shape = nO, x.shape[1]
     if not field.is_exact:
         q, error = np.empty(shape), np.empty(shape)
+        entry_o = entry_o.astype(np.int32, copy=False)
         observe(*read_only(entry_s, entry_o, share, share_error, MOST_DOUBT, x, x_error), q, error)
         return q, error
     # in exact arithmetic 0 stands in for what is undefined until the end
@@ -115,6 +118,16 @@ def weighted_means(
         lacks[entry_o[entry], a] = value
     q[lacks] = None
     return q, np.zeros(shape)
+
+
+def mean_over_actions(
+    field: Field, pi: Array, given: float, q: Array, q_error: Floats
+) -> tuple[Array, Floats]:
+    """v(o) = sum_a pi(a|o) q(o,a), and bounds on its errors. pi may be off by a share `given`."""
+    pairs = np.arange(q.size)
+    columns = (x.reshape(-1, 1) for x in (pi, np.full(q.size, given), q, q_error))
+    v, error = weighted_means(field, pairs, pairs // q.shape[1], len(q), *columns)
+    return v[:, 0], error[:, 0]
 
 
 class Weighting:
