@@ -66,8 +66,9 @@ _FIRST, _LONG = 150, 128
 infinitely many. Where the tasks of the package have finitely many, weights have up to 3 bits; in
 the tiger problem 156, and listing 2,000 takes longer than bounding the value."""
 
-_FOLLOWED = 10_000
-"""Pairs of a state and a node up to which a controller is evaluated, for a higher lower bound."""
+_FOLLOWED, _GRACE = 10_000, 0.75
+"""Pairs of a state and a node up to which a controller is evaluated, for a higher lower bound, and
+the seconds that it has when the time is over."""
 
 
 @dataclass(frozen=True)
@@ -317,8 +318,8 @@ def _bounds(
     # itself only for those that they meet
     lower, upper = gap.lower, min(gap.upper, upper_bound(M, informed))
     if upper - lower > aim and _followed_nodes(found) * len(states) <= _FOLLOWED:
-        # vectors bound it already: their controller may take a tenth of the time more, no longer
-        left = max(until - time.monotonic(), 0.0) + 0.1 * (1 + limits.seconds)
+        # vectors bound it already: their controller may take a little more than the time, no longer
+        left = max(until - time.monotonic(), 0.0) + _GRACE + 0.1 * limits.seconds
         with contextlib.suppress(TimeOver), ends_in(left):
             lower = max(lower, _surely_worth(found.evaluate()))
         check_time()
