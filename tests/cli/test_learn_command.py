@@ -152,4 +152,4 @@ def test_steps_can_be_written_as_1e4(capsys):
     with pytest.raises(SystemExit) as end:
         main(["learn", "recall4", "--steps", "1e4", "--seeds", "2"])
     assert end.value.code == 0
-    assert "10,000 steps" in " ".join(capsys.readouterr().out.split())
+    assert "10,000 time steps" in " ".join(capsys.readouterr().out.split())
