@@ -39,10 +39,6 @@ def test_a_table_with_a_row_for_each_memory_fits_into_80_columns():
             ("--learner", "actor-critic", "--n", "3"),
             "3-step actor-critic (window), v starts at 0, on recall",
         ),
-        (
-            ("--learner", "actor-critic", "--update", "batch", "--v", "1"),
-            "5-step actor-critic (batch), v starts at 1, on recall",
-        ),
         (("--learner", "monte-carlo", "--no-values"), "Monte Carlo on recall"),
         (("--learner", "r-learning", "--no-values"), "R-learning on recall"),
         (

@@ -1,5 +1,7 @@
 """Sweeps as TOML: what is combined, and what is said about a file that is wrong."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -235,3 +237,9 @@ def test_a_list_of_many_seeds_is_read_at_once():
     """It takes time quadratic in their number if each is compared with all before it."""
     seeds = ", ".join(map(str, range(50_000)))
     assert len(sweep(GRID.replace("seeds = 3", f"seeds = [{seeds}]")).cells) == 10_000
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device here")
+def test_a_file_that_never_ends_is_refused():
+    with pytest.raises(SpecError, match=r"more than 10,000,000 characters"):
+        read_spec(Path("/dev/zero"), find_task)

@@ -6,17 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.task_name import MemoryNames, TaskName, find_task
+
 
 def best_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as recall4, or a .POMDP, .drn or .umb file.")
-    ],
-    memory: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
-        ),
-    ] = None,
+    task: TaskName,
+    memory: MemoryNames = None,
     stochastic: Annotated[
         bool, typer.Option("--stochastic", help="Let policies be stochastic.")
     ] = False,
@@ -58,7 +53,6 @@ def best_command(
     --stochastic
     """
     from workbench.agents.goal import with_goal
-    from workbench.cli.task_name import find_task
     from workbench.console import print_sheet
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError

@@ -75,15 +75,6 @@ def census_command(
     max_states: Annotated[
         int, typer.Option("--max-states", min=1, help="Larger environments are only listed.")
     ] = 20_000,
-    exploring: Annotated[
-        float | None,
-        typer.Option(
-            "--exploring",
-            min=0.01,
-            help="The time limit of exploring an environment.",
-            show_default="four times that of a search",
-        ),
-    ] = None,
     up_to: Annotated[
         int,
         typer.Option("--up-to", min=0, help="The largest memory of each family to try; 0: none."),
@@ -118,7 +109,7 @@ def census_command(
     check_folder(folder)
     rows: list[CensusRow] = []
     with until_ctrl_c(rows):
-        tasks = _tasks(task, files, environments, max_states, exploring or 4 * seconds)
+        tasks = _tasks(task, files, environments, max_states, 4 * seconds)
         journal, refusals = folder / f"{name}.jsonl", (TooLarge, CannotEnumerate)
         for row, known in take_census(tasks, journal, seconds, up_to, refusals):
             rows.append(row)

@@ -6,13 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.task_name import TaskName, find_task
 from workbench.text import brief
 
 
 def compare_command(
-    task: Annotated[
-        str, typer.Argument(help="A task such as recall4, or a .POMDP, .drn or .umb file.")
-    ],
+    task: TaskName,
     memory: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,7 +30,6 @@ def compare_command(
 
     Example: workbench compare recall4 -m B1 -m B2 -m OA1
     """
-    from workbench.cli.task_name import find_task
     from workbench.console import print_sheet
     from workbench.progress import until_ctrl_c
     from workbench.sufficiency.comparison import Comparison, ceiling

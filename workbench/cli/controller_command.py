@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.output_options import output_file, picture_file
+from workbench.cli.task_name import TaskName, find_task
 
 if TYPE_CHECKING:
     from workbench.agents.controllers import Controller
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def controller_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as t_maze, or a .POMDP, .drn or .umb file.")
-    ],
+    task: TaskName,
     memory: Annotated[
         str, typer.Option("-m", "--memory", help="A memory, such as O1 or clock2*B1.")
     ] = "none",
@@ -52,7 +51,6 @@ def controller_command(
     """
     from dataclasses import replace
 
-    from workbench.cli.task_name import find_task
     from workbench.console import plain_console, print_sheet
     from workbench.interop.controller_file import load_controller, save_controller
     from workbench.text import counted

@@ -9,15 +9,14 @@ import typer
 
 from workbench.cli.count_option import whole
 from workbench.cli.output_options import output_file
+from workbench.cli.task_name import TaskName, find_task
 
 if TYPE_CHECKING:
     from workbench.research.critical_points import CriticalPoints
 
 
 def critical_points_command(
-    task: Annotated[
-        str, typer.Argument(help="A small task, such as recall4, or a .POMDP, .drn or .umb file.")
-    ],
+    task: TaskName,
     memory: Annotated[str, typer.Option("-m", "--memory", help="A memory, such as B1.")] = "none",
     starts: Annotated[
         int,
@@ -42,7 +41,6 @@ def critical_points_command(
 
     Example: workbench critical-points recall_variant --starts 100
     """
-    from workbench.cli.task_name import find_task
     from workbench.console import plain_console, print_sheet
     from workbench.core.augment import augment
     from workbench.research.critical_points import critical_points

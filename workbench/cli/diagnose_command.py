@@ -6,17 +6,12 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.task_name import MemoryNames, TaskName, find_task
+
 
 def diagnose_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as t_maze, or a .POMDP, .drn or .umb file.")
-    ],
-    memory: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m", "--memory", help="A memory, such as K2; may be repeated.", show_default="none"
-        ),
-    ] = None,
+    task: TaskName,
+    memory: MemoryNames = None,
     seconds: Annotated[
         float, typer.Option(min=0.01, help="The time limit of the search for a best policy.")
     ] = 10.0,
@@ -28,7 +23,6 @@ def diagnose_command(
 
     Example: workbench diagnose t_maze -m K2 -m O1
     """
-    from workbench.cli.task_name import find_task
     from workbench.console import print_sheet
     from workbench.research.diagnose import diagnose as ask
 

@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.count_option import whole
 from workbench.cli.output_options import output_file
+from workbench.cli.task_name import MemoryNames, TaskName, find_task
 
 if TYPE_CHECKING:
     from workbench.core.learners import Learner
@@ -20,15 +21,8 @@ _MOST_ROWS_TOLD = 6
 
 
 def equilibria_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as recall4, or a .POMDP, .drn or .umb file.")
-    ],
-    memory: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
-        ),
-    ] = None,
+    task: TaskName,
+    memory: MemoryNames = None,
     learner: Annotated[
         str,
         typer.Option(help="One that acts epsilon-greedily, such as qlearning or expected-sarsa."),
@@ -72,7 +66,6 @@ def equilibria_command(
 
     Example: workbench equilibria recall -m OA1 --epsilon 1/10
     """
-    from workbench.cli.task_name import find_task
     from workbench.console import plain_console, print_sheet
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError

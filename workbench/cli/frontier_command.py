@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from workbench.cli.output_options import picture_file
+from workbench.cli.task_name import TaskName, find_task
 
 
 def frontier_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as t_maze, or a .POMDP, .drn or .umb file.")
-    ],
+    task: TaskName,
     up_to: Annotated[
         int, typer.Option("--up-to", min=1, help="The most nodes of a controller.")
     ] = 4,
@@ -41,7 +40,6 @@ def frontier_command(
 
     Example: workbench frontier t_maze --up-to 3 -f O -f clock --diagram frontier.png
     """
-    from workbench.cli.task_name import find_task
     from workbench.console import plain_console, print_sheet
     from workbench.sufficiency.frontier import FAMILIES
     from workbench.sufficiency.frontier import frontier as ask

@@ -7,18 +7,12 @@ from typing import Annotated
 import typer
 
 from workbench.cli.count_option import whole
+from workbench.cli.task_name import MemoryNames, TaskName, find_task
 
 
 def improve_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as recall4, or a .POMDP, .drn or .umb file.")
-    ],
-    memory: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
-        ),
-    ] = None,
+    task: TaskName,
+    memory: MemoryNames = None,
     step: Annotated[
         float, typer.Option(help="The step size towards the greedy policy, in (0, 1].")
     ] = 0.02,
@@ -45,14 +39,13 @@ def improve_command(
         str, typer.Option(help="What a policy is worth: return or average (reward per step).")
     ] = "return",
 ) -> None:
-    """Improve the uniform policy by small exact steps.
+    """Improve the uniform policy by small exact updates.
 
-    Every step moves towards the policy that is greedy on the exact q-values (the oracle loop of
+    Every update moves towards the policy that is greedy on the exact q-values (the oracle loop of
     Section 5.2).
 
     Example: workbench improve recall4 -m B1 -m B5 -m OA1
     """
-    from workbench.cli.task_name import find_task
     from workbench.console import print_sheet
     from workbench.core.augment import augment
     from workbench.core.improve import improve as run_loop

@@ -10,6 +10,7 @@ import typer
 from workbench.cli.count_option import whole
 from workbench.cli.executor_options import ExecutorName, Scheduler, Workers, chosen_executor
 from workbench.cli.output_options import output_file
+from workbench.cli.task_name import MemoryNames, TaskName, find_task
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
@@ -23,15 +24,8 @@ for."""
 
 
 def learn_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as gravity, or a .POMDP, .drn or .umb file.")
-    ],
-    memory: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
-        ),
-    ] = None,
+    task: TaskName,
+    memory: MemoryNames = None,
     learner: Annotated[
         str,
         typer.Option(
@@ -75,23 +69,6 @@ def learn_command(
     ] = None,
     step: Annotated[
         float | None, typer.Option(help="The step size of q.", show_default="0.1")
-    ] = None,
-    policy_step: Annotated[
-        float | None,
-        typer.Option(help="The step size of actor-critic's policy.", show_default="0.1"),
-    ] = None,
-    value_step: Annotated[
-        float | None, typer.Option(help="The step size of actor-critic's v.", show_default="0.001")
-    ] = None,
-    initial: Annotated[
-        float | None, typer.Option(help="The q-values at the start.", show_default="1")
-    ] = None,
-    v: Annotated[
-        float | None, typer.Option("--v", help="Actor-critic's v at the start.", show_default="0")
-    ] = None,
-    update: Annotated[
-        str | None,
-        typer.Option(help="When actor-critic updates: window or batch.", show_default="window"),
     ] = None,
     gamma: Annotated[
         float | None, typer.Option(help="The discount.", show_default="the task's")
@@ -170,7 +147,6 @@ def learn_command(
 
     Example: workbench learn gravity -m O1 -m B1 --learner sarsa --lam 0.5 --plot curves.pdf
     """
-    from workbench.cli.task_name import find_task
     from workbench.console import plain_console, print_sheet
     from workbench.core.learners import Learner, OptionError, check_count
     from workbench.core.pomdp import POMDP
@@ -203,11 +179,6 @@ def learn_command(
         "epsilon": epsilon,
         "temperature": temperature,
         "step": step,
-        "policy_step": policy_step,
-        "value_step": value_step,
-        "initial": initial,
-        "v": v,
-        "update": update,
         "gamma": gamma,
         "max_episode_steps": max_episode_steps,
         "hidden": None if hidden is None else parse_widths(hidden),

@@ -7,18 +7,12 @@ from typing import Annotated
 import typer
 
 from workbench.cli.count_option import whole
+from workbench.cli.task_name import MemoryNames, TaskName, find_task
 
 
 def shortcuts_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as recall, or a .POMDP, .drn or .umb file.")
-    ],
-    memory: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
-        ),
-    ] = None,
+    task: TaskName,
+    memory: MemoryNames = None,
     weights: Annotated[
         str, typer.Option(help="How P(s|o) counts visits: visits, discounted or stationary.")
     ] = "visits",
@@ -36,7 +30,6 @@ def shortcuts_command(
 
     Example: workbench shortcuts recall -m OA1 -m B2
     """
-    from workbench.cli.task_name import find_task
     from workbench.console import print_sheet
     from workbench.core.augment import augment
     from workbench.memories import attach

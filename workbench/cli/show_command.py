@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.output_options import picture_file
+from workbench.cli.task_name import TaskName
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,9 +25,7 @@ _MOST_OUTCOMES = 20_000_000
 
 
 def show_command(
-    task: Annotated[
-        str, typer.Argument(help="A task, such as gravity, or a .POMDP, .drn or .umb file.")
-    ],
+    task: TaskName,
     memory: Annotated[
         str | None,
         typer.Option(

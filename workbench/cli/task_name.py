@@ -1,11 +1,23 @@
-"""Tasks by name, for all commands."""
+"""Tasks and memories by name, the same for all commands."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
+
+TaskName = Annotated[
+    str, typer.Argument(help="A task, such as recall4, or a .POMDP, .drn or .umb file.")
+]
+MemoryNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m", "--memory", help="A memory, such as OA1; may be repeated.", show_default="none"
+    ),
+]
 
 
 def whole_name(name: str) -> str:

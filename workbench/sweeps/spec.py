@@ -127,6 +127,10 @@ class Sweep:
     budget: Budget
 
 
+_LONGEST = 10_000_000
+"""Characters of a file that are read: a device such as /dev/zero never ends."""
+
+
 def read_spec(path: Path, check_task: Callable[[str], object]) -> Sweep:
     """The sweep that a file describes.
 
@@ -135,11 +139,14 @@ def read_spec(path: Path, check_task: Callable[[str], object]) -> Sweep:
     check_task : raises a `WorkbenchError` for a name that means no task.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_LONGEST + 1)
     except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a NUL
         raise SpecError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
         ) from None
+    if len(text) > _LONGEST:
+        raise SpecError(f"{path} has more than {_LONGEST:,} characters: no sweep is that long")
     try:
         return parse_spec(text, check_task)
     except SpecError as error:
