@@ -35,7 +35,7 @@ from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError, WrongT
 from workbench.core.memory import About, Memory, MemoryFamily
 from workbench.core.numbers import Number
 from workbench.core.space import Bits, Label, Product, Space, buffer_space
-from workbench.text import nearest, show
+from workbench.text import nearest, shorten, show
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
@@ -303,7 +303,7 @@ def parse_memory(text: str) -> MemoryFamily:
             return found
     known = ", ".join(family.about.name for family in FAMILIES.values())
     raise WorkbenchError(
-        f"unknown memory {text!r}{_meant(text)}: write a family with its size, such as OA2, or a "
+        f"unknown memory {shorten(text)!r}{_meant(text)}: write a family with its size, such as OA2, or a "
         f"product of two, such as clock2*OA1; the families: {known}"
     )
 
