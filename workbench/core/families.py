@@ -303,8 +303,8 @@ def parse_memory(text: str) -> MemoryFamily:
             return found
     known = ", ".join(family.about.name for family in FAMILIES.values())
     raise WorkbenchError(
-        f"unknown memory {shorten(text)!r}{_meant(text)}: write a family with its size, such as OA2, or a "
-        f"product of two, such as clock2*OA1; the families: {known}"
+        f"unknown memory {shorten(text)!r}{_meant(text)}: write a family with its size, such as "
+        f"OA2, or a product of two, such as clock2*OA1; the families: {known}"
     )
 
 
