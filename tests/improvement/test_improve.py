@@ -455,6 +455,15 @@ def test_ctrl_c_returns_what_was_reached(task):
     assert np.allclose(improve(E, run.pi, step=0.02, budget=2).values[0], run.value)
 
 
+def test_the_clock_comes_through_every_so_many_compiled_iterates():
+    E = augment(recall_variant(), "OA1")
+    loop, seen = start_loop(E, uniform(E), 0.02), [0]
+    loop.pulse = lambda n, value: seen.append(n)
+    loop.advance(25_000, looks=False)
+    assert seen[-1] == loop.n == 25_000
+    assert max(np.diff(seen)) <= 10_000
+
+
 def test_ctrl_c_before_anything_was_reached_is_passed_on():
     def stop(n):
         raise KeyboardInterrupt

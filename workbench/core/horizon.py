@@ -45,8 +45,9 @@ _MOST_NODES = 5
 """Polynomials of so many coefficients are found from their values: the errors grow with the number
 of nodes, and so do those of differences that are zero."""
 
-_PIECE = 30_000_000
-"""Numbers read by the iterates between two of which Ctrl-C and the clock come through."""
+_PIECE, _MOST_AT_ONCE = 30_000_000, 10_000
+"""Ctrl-C and the clock come through after iterates that read so many numbers, and after so many
+iterates: a step of a schedule takes 20 us."""
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -194,7 +195,8 @@ class CompiledLoops:
         if not looks:
             self.state.fixed[:] = False  # else the kernel would skip loops whose end is known
         size = len(self.task.tables.successor) + self.work.q.size
-        until, piece = self.n + count, count if self.skips else 1 + _PIECE // size
+        piece = count if self.skips else min(1 + _PIECE // size, _MOST_AT_ONCE)
+        until = self.n + count
         while self.n < until and not self.state.fixed.all():
             self._advance(min(piece, until - self.n), self.first if looks else -1.0)
             if self.pulse is not None:
