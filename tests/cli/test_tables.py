@@ -60,3 +60,16 @@ def test_the_gallery_lists_finds_below_their_statement():
 
 def test_statements_to_search_for_fit_the_screen():
     assert "oracle-stuck" in printed("search", "--list")
+
+
+def test_a_census_says_once_that_no_policy_ends(tmp_path):
+    path = tmp_path / "ring.POMDP"
+    path.write_text(
+        "discount: 1.0\nvalues: reward\nstates: 2\nactions: a b\nobservations: 1\n"
+        "start: 1.0 0.0\nT: * identity\nO: * uniform\nR: * : * : * : * 1\n"
+    )
+    arguments = ["census", str(path), "--seconds", "1", "--out", str(tmp_path / "census")]
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, arguments, catch_exceptions=False)
+    text = " ".join(shown.output.split())
+    assert text.count("gamma 1") == 1
+    assert "there is no value: informed, history, deterministic, stochastic, one bit" in text

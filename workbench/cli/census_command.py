@@ -217,7 +217,7 @@ def _note(row: CensusRow) -> str:
     columns = [column.replace("_", " ") for column in _NEVER.findall(row.note)]
     if not columns:
         return row.note
-    said = f"with gamma 1 no policy is sure to end, so there is no value: {', '.join(columns)}"
+    said = f"with gamma 1 no such policy is sure to end, so there is no value: {', '.join(columns)}"
     return "; ".join(part for part in (said, _NEVER.sub("", row.note)) if part)
 
 
