@@ -152,6 +152,7 @@ QUOTES = {
     "D6.fig-sarsa": "Sarsa(lambda) learns to control O1 and OA1 memories regardless of the value "
     "of lambda.",
     "D6.doors": "In general, Ok memories outperform the other forms of memories, except for Pong",
+    "D6.cookie": "In general, Ok memories outperform the other forms of memories, except for Pong",
     "D6.lambda": "lambda controls the degree in which this algorithm behaves as a pure TD "
     "method [...] or a pure Monte Carlo method",
 }
