@@ -259,6 +259,21 @@ def one_state(stay: str, pays: str, stays: str, gamma: str) -> dict[str, Any]:
 
 def on_one_state(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is asked of a task of one state."""
+    better = {"memory": "none", "better": {"policy": [["o", [["b", "1"]]]], "value": "1"}}
+    than = rng.choice((F(0), F(1, 2), F(1), F(2)))
+    ending = reader.read_task(one_state("0", "0", "1", "1"))
+    places = place_graph.PlaceGraph(ending, reader.read_memory("none"))
+    steps = {"model": one_state("0", "0", "1", "1"), "memory": "none", "ties": "last",
+             "step": rng.choice(("0", "1/2", "1", "3/2", "1/1000000", "1/1000001"))}  # fmt: skip
+    yield "setting", lambda: loop_claims._setting(steps)[2:]
+    leave = {"tuple": ["a", "-"]}
+    depends = {
+        "model": one_state(rng.choice(("1/2", "1", "0")), "1", "0", "1"), "memory": "none",
+        "observation": {"tuple": ["-", "o"]}, "action": leave,
+        "histories": [[[leave] * rng.randint(0, 2), "1"], [[], "1"]],
+    }  # fmt: skip
+    yield "depends", lambda: memory_claims.check_history_dependence(depends)
+    yield "better", lambda: loop_claims._better(better, ending, places, than)
     stay, pays = rng.choice(("0", "1/2", "1")), rng.choice(("0", "-1", "1"))
     ends, gamma = rng.choice(("-1", "0", "1")), rng.choice(("1", "1", "1/2"))
     data, v = one_state(stay, pays, ends, gamma), rng.choice(("-1", "0", "-2", "1", "-1/2"))
@@ -281,7 +296,7 @@ def on_one_state(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     }  # fmt: skip
     yield "family", lambda: algebra_claims.check_greedy_family(family)
     c, low = F(rng.randint(1, 5)), F(rng.randint(0, 2))
-    line, ends_in = rng.choice(([c, F(-1)], [c * c, -2 * c, F(1)], [-c, F(1)])), (True, False)
+    line, ends_in = rng.choice(([c, F(-1, 4)], [c * c, -2 * c, F(1)], [-c, F(1)])), (True, False)
     strict = rng.random() < 0.5
     yield "far away", lambda: polynomials.keeps_sign(line, low, None, ends_in, strict)
     E = place_graph.PlaceGraph(reader.read_task(data), reader.read_memory("B1"))
@@ -341,6 +356,9 @@ def on_formulas(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "sum claim", lambda: sum_claims.check_sum_claim(certificate)
     unequal = {"what": "eq", "fixed": [], "base": None, "given": ["eq(s,s1) == p(s,s1)"],
                "goal": "eq(s,s1)*c == p(s,s1)*c", "steps": [["unfold", 0]]}  # fmt: skip
+    later = {"what": "later", "fixed": [], "given": ["h(n+1,s) == 0", "h(0,s) == 0"],
+             "goal": "h(n,s) == 0", "base": [["unfold", 1]], "steps": [["unfold", 0]]}  # fmt: skip
+    yield "later", lambda: sum_claims.check_sum_claim(later)
     yield "eq unfolded", lambda: sum_claims.check_sum_claim(unequal)
     known = {
         "what": "known", "fixed": [], "base": None,
@@ -380,7 +398,7 @@ def on_numbers(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "phases", lambda: every_k_claims._phases(r, phases, step, u)
     mixture = [(F(1, 3), None), (F(2, 3), [[f, word], last, best])]
     yield "mixture", lambda: every_k_claims._of_mixture(r, mixture)
-    m = rng.randint(1, 3)
+    m = rng.randint(1, 4)
     H = [[(x, x + rng.randint(0, 1)) for x in _numbers(rng, m)] for _ in range(m)]
     rng_mixed, sign = rng.random() < 0.3, rng.choice((-1, 1))
     for i in range(m):
@@ -388,6 +406,11 @@ def on_numbers(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
         H[i][i] = (x, x + F(1, 2))
     whole = rng.random() < 0.6
     yield "kind", lambda: critical_claims._kind_of(H, whole)
+    flat = [[(F(-1, 2), F(1, 2)) if i == j == m - 1 else x for j, x in enumerate(row)]
+            for i, row in enumerate(H)]  # fmt: skip
+    flatter = [[(low / 64, high / 64) for low, high in row] for row in H]
+    yield "kind of a flat one", lambda: critical_claims._kind_of(flatter, whole)
+    yield "kind not seen", lambda: critical_claims._kind_of(flat, whole)
     boxes = [tuple((x, x + rng.randint(0, 2)) for x in _numbers(rng, 2)) for _ in range(2)]
     yield "overlap", lambda: critical_claims._overlap(*boxes)
     rows = [((None, "o"), ["a", "b", "c"][: rng.randint(1, 3)]), ((None, "x"), ["a", "b"])]
@@ -406,6 +429,14 @@ def on_numbers(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     ranges = [
         [critical_claims._range(g, dict(zip("xy", around, strict=True))) for g in row] for row in J
     ]
+    at_an_end = [y[0] - F(1, 2)]
+    side = rng.choice(((F(1, 2), F(1)), (F(0), F(1, 2)), (F(1, 4), F(3, 4))))
+    yield (
+        "root at an end",
+        lambda: critical_claims._require_root(
+            at_an_end, [[y[0].derivative("x")]], [[(F(1), F(1))]], ["x"], (side,)
+        ),
+    )
     yield "root", lambda: critical_claims._require_root(system, J, ranges, ["x", "y"], around)
     size = rng.randint(1, 4)
     graph = [{j: F(1) for j in range(size) if rng.random() < 0.35} for _ in range(size)]
@@ -418,6 +449,8 @@ def on_numbers(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     points = sorted({F(rng.randint(0, 8), 8) for _ in range(rng.randint(0, 4))})
     lines = [[-F(rng.randint(0, 4), 4), F(1)], [F(1, 8), F(-3, 4), F(1)], [F(1, 9), F(-2, 3), F(1)]]
     chosen = [rng.choice(lines) for _ in range(rng.randint(0, 3))]
+    pair = [[-F(rng.randint(3, 5), 8), F(1)], [-F(rng.randint(3, 5), 8), F(1)]]
+    yield "two in a gap", lambda: plane_polynomials.check_one_in_each_gap(pair, [F(1, 4), F(3, 4)])
     yield "gaps", lambda: plane_polynomials.check_one_in_each_gap(chosen, points)
     curves = [expressions.read_polynomial(x) for x in rng.sample(
         ("x - y", "x + y - 1", "2*y - 1", "2*x - 1", "x*y", "x**2 + y**2 - 1", "x", "x**2 - y"),
@@ -479,6 +512,13 @@ def on_conditions(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]
     yield (
         "digits",
         lambda: [told(lambda k=k: hash(reader.read_fraction("7" * k + tail))) for k in lengths],
+    )
+    yield (
+        "whole numbers",
+        lambda: [
+            told(lambda x=x: greedy_set_claims._numbers(x, 2, F(1, 2)))
+            for x in ([1, 2], [1, 0.5], [1, "1"], [True, 1], [1], (1, 2), [0.5, 0.5])
+        ],
     )
     yield (
         "counts",
