@@ -218,20 +218,20 @@ class Policy(Drawn):
                 f"pi({P.A.text(P.A[a])} | o={P.O.text(P.O[o])}) is {self.prob[o, a]}"
             )
 
-    def table(self) -> Table:
+    def _table(self) -> Table:
         """Its probabilities, with labels."""
         from workbench.tables.table import Table
 
         return Table.of_numbers(self.prob, self.O, self.A, title="pi(a | o)")
 
     def to_frame(self) -> pd.DataFrame:
-        return self.table().to_frame()
+        return self._table().to_frame()
 
     def __repr__(self) -> str:
-        return self.table().text()
+        return self._table().text()
 
     def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        return self._table()._repr_html_()
 
     # ------------------------------------------------------------------ improving it
 

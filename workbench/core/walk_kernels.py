@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from workbench.core.kernels import compile_kernel, compile_reader, inline_kernel
+from workbench.core.kernels import compile_kernel, inline_kernel, read_only
 
 _SPREAD = np.uint64(11400714819323198485)
 """2^64 divided by the golden ratio: multiplied by it, numbers that lie close get far apart."""
@@ -109,32 +109,19 @@ def walk(first, last, successors, starts):
     return queue[:size].copy()
 
 
-@compile_reader
 def reachable(indptr, indices, starts):
     """The mask of the nodes that can be reached from some nodes, themselves included."""
     mask = np.zeros(len(indptr) - 1, dtype=np.bool_)
-    for node in walk(indptr[:-1], indptr[1:], indices, starts):
-        mask[node] = True
+    mask[walk(*read_only(indptr[:-1], indptr[1:], indices, starts))] = True
     return mask
 
 
-@compile_reader
 def reverse_edges(indptr, indices):
     """The graph with every edge turned round, in compressed rows."""
     n = len(indptr) - 1
-    turned_ptr = np.zeros(n + 1, dtype=np.int64)
-    for j in indices:
-        turned_ptr[j + 1] += 1
-    for i in range(n):
-        turned_ptr[i + 1] += turned_ptr[i]
-    at = turned_ptr[:-1].copy()
-    turned = np.empty(len(indices), dtype=np.int32)
-    for i in range(n):
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            turned[at[j]] = i
-            at[j] += 1
-    return turned_ptr, turned
+    turned_ptr = np.concatenate(([0], np.cumsum(np.bincount(indices, minlength=n))))
+    tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
+    return turned_ptr, tails[np.argsort(indices, kind="stable")]
 
 
 def strong_components(indptr, indices):
