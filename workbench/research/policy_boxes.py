@@ -1,12 +1,14 @@
 """The best stochastic memoryless policy, certified: branch and bound over boxes of policies.
 
-A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Two bounds on the return J over it,
-of which the smaller counts:
+A box holds the policies with low(o,a) <= pi(a|o) <= high(o,a). Three bounds on the return J over
+it, of which the smallest counts:
 
 1.  Every state chooses for itself within the box (`box_bounds`). As good as full information on the
     whole simplex, and exact on a point; the error shrinks with the width of the box.
-2.  A linear program over occupancies with one row for all states that show o (`occupancy_program`).
-    Its error shrinks with the square of the width, which ends the boxes around a maximum.
+2.  Slope and curvature at the centre, with an error of third order (`box_bounds`), which ends the
+    boxes around a maximum where occupancies are bounded badly.
+3.  A linear program over occupancies with one row for all states that show o (`occupancy_program`),
+    the tightest in wide boxes.
 
 Two things make a box smaller. The multipliers of the linear program say where in the box nothing
 better than what is known can be. With gamma = 1 an action that may lead to where no policy of the
@@ -228,16 +230,13 @@ class BoxSearch:
                 return _Box((math.inf, self.boxes), low, high, 0, 0, 0.0), worth
         for _ in range(_CUTS):
             self.boxes += 1
-            found = self._bounds.bound_box(low, high)
+            found = self._bounds.bound_box(low, high, value + aim)
             o, a = found.o, found.a
             bound, worth = min(bound, found.bound), max(worth, found.value)
             # nothing here is worth looking for; a tighter bound would not be used
-            if self._program is None or bound <= value + aim:
+            if self._program is None or bound <= value + aim or not np.isfinite(found.most).all():
                 break
-            least, most = self._bounds.visits(low, high, centre(low, high))
-            if not np.isfinite(most).all():
-                break
-            said = self._program.solve(low, high, least, most, value + 0.5 * aim)
+            said = self._program.solve(low, high, found.least, found.most, value + 0.5 * aim)
             if said is None or said.bound >= bound:
                 break
             bound = said.bound
