@@ -222,8 +222,9 @@ class CompiledLoops:
             self.values = np.hstack([self.values, values[:, :made]])
 
     def leaving(self, goal: NDArray[np.int64], which: Any = slice(None)) -> Mask:
-        """`[b, o]` for some loops: the rows on which `goal` does not stay greedy on the rest of the
-        segment, and those without a goal that its end sees."""
+        """`[b, o]`: where `goal` does not stay greedy on the rest of the segment.
+
+        So are rows without a goal that its end sees."""
         state, R = self.state, self.R[which]
         leaves, sure = np.zeros(goal.shape, dtype=np.uint8), np.empty(len(R), dtype=bool)
         look_ahead(

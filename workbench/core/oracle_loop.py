@@ -238,9 +238,11 @@ class GreedyLoop:
         return self._glance(mixed(self.pi, goal, self.field.one(x)), goal, 3 * self.n + 5)
 
     def leaving(self, goal: Actions, which: Any = None) -> Mask:
-        """`[0, o]`, the rows on which `goal` does not stay greedy on the rest of the segment, and
-        those without a goal that its end sees. They go up to the first that its end sees, without
-        that one if others left before. All, if a policy on the way cannot be evaluated."""
+        """`[0, o]`: where `goal` does not stay greedy on the rest of the segment.
+
+        So are rows without a goal that its end sees. They go up to the first that its end
+        sees, without that one if others left before. All, if a policy on the way cannot be
+        evaluated."""
         if self.batch is not None:
             return self.batch.leaving(goal)
         (goal,) = goal

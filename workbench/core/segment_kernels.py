@@ -61,7 +61,7 @@ def look_along(tables, R, pi, goal, error, alike, work, leaves, is_known):
 
 @inline_kernel
 def last_negative(nodes, part):
-    """An x above which the polynomial with Bernstein coefficients `part` is positive: it lies above
+    """An x above which the polynomial with Bernstein coefficients `part` is positive. It lies above
     each line through its last coefficient and another one."""
     last, cut = len(part) - 1, 0.0
     for i in range(last):

@@ -22,7 +22,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.improve import improve
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
-from workbench.lab.loop_statements import BUDGET, proved
+from workbench.lab.loop_statements import BUDGET, proof_of_run
 from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import NO, Statement, Verdict, largest_reward, listed
 from workbench.optima.best_memoryless import best_memoryless
@@ -80,7 +80,7 @@ class OracleChatters(Statement):
         facts: dict[str, str] = {}
         certificates = []
         for memory in self.memory:
-            found = proved(certify_cycle, P, memory, self.step, self.ties)
+            found = proof_of_run(certify_cycle, P, memory, self.step, self.ties)
             if found is None:
                 return Verdict(None, {**facts, memory: "no limit cycle is proved"})
             low, high = Fraction(found["lowest"]), Fraction(found["highest"])

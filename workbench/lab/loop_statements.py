@@ -266,7 +266,7 @@ def _sizes(rewards: NDArray[np.float64]) -> NDArray[np.float64]:
 # ---------------------------------------------------------------------- exactly
 
 
-Proof = Callable[[POMDP, str, Fraction, str], dict[str, Any] | None]
+Certifier = Callable[[POMDP, str, Fraction, str], dict[str, Any] | None]
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ class LoopEnd:
 
 @lru_cache(maxsize=4096)
 def _proved(
-    prove: Proof, model: str, memory: str, step: Fraction, ties: str
+    prove: Certifier, model: str, memory: str, step: Fraction, ties: str
 ) -> dict[str, Any] | None:
     try:
         return prove(model_from_json(json.loads(model)), memory, step, ties)
@@ -298,14 +298,16 @@ def _proved(
         return None
 
 
-def proved(prove: Proof, P: POMDP, memory: str, step: Fraction, ties: str) -> dict[str, Any] | None:
+def proof_of_run(
+    prove: Certifier, P: POMDP, memory: str, step: Fraction, ties: str
+) -> dict[str, Any] | None:
     """The certificate that a proof finds, once for each model. None if it finds none."""
     return _proved(prove, json.dumps(model_json(P), sort_keys=True), memory, step, ties)
 
 
 def exact_end(P: POMDP, memory: str, step: Fraction, ties: str) -> LoopEnd | None:
     """Where the oracle loop from uniform ends, in rationals. None if that could not be proved."""
-    found = proved(certify, P, memory, step, ties)
+    found = proof_of_run(certify, P, memory, step, ties)
     if found is None or found["status"] != "proved":
         return None
     return LoopEnd(

@@ -376,8 +376,10 @@ class SoftSystem:
         return list(_sum("so,soa->oa", weight, parts["off"]).reshape(-1))
 
     def _parts(self, x: Box) -> dict[str, Any]:
-        """What f and its slopes are made of: `lead[o, a]`, `b[o, a]`, `d[s]`, the inverse of
-        I - P^T, and `off[s, o, a]`, how far a row would have to move if s were all behind it."""
+        """The parts of f and its slopes.
+
+        They are `lead[o, a]`, `b[o, a]`, `d[s]`, the inverse of I - P^T, and `off[s, o, a]`,
+        how far a row would have to move if s were all behind it."""
         E, (nO, nA), n = self.exact, self.shape, self.n
         lead = np.array(x, dtype=object).reshape(nO, nA)
         base = lead[:, 0].copy()
