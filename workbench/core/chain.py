@@ -220,8 +220,7 @@ class Chain:
     @cached_property
     def backwards(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The graph with every edge turned round."""
-        turned: tuple[Any, Any] = reverse_edges(self.indptr, self.indices)
-        return turned
+        return reverse_edges(self.indptr, self.indices)
 
     @cached_property
     def stuck(self) -> Mask:

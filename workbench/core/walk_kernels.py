@@ -6,6 +6,8 @@ A state of the product is the code `e |M| + m`, where e is an entry (s, o) of om
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -17,7 +19,8 @@ _SPREAD = np.uint64(11400714819323198485)
 
 _BLOCK = 3
 """Codes that agree but for these last bits lie side by side in the hash table, as many successors
-of a state do. With 8 bits whole blocks collide: gravity x OA3 took five times as long."""
+of a state do. With 8 bits whole blocks collide: the first 20 million outcomes of gravity x
+OA3 took a third longer."""
 
 
 @inline_kernel
@@ -116,7 +119,7 @@ def reachable(indptr, indices, starts):
     return mask
 
 
-def reverse_edges(indptr, indices):
+def reverse_edges(indptr: Any, indices: Any) -> tuple[Any, Any]:
     """The graph with every edge turned round, in compressed rows."""
     n = len(indptr) - 1
     turned_ptr = np.concatenate(([0], np.cumsum(np.bincount(indices, minlength=n))))
