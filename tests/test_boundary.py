@@ -33,6 +33,12 @@ def test_a_few_wrong_arguments_are_refused():
         assert wrong_calls(name, call, drawn) == []
 
 
+def test_files_of_wrong_calls_are_not_left_where_the_tests_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert wrong_calls("save_pomdp", CALLS["save_pomdp"], ["'x'"]) == []
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_every_wrong_argument_is_refused(name):

@@ -188,12 +188,13 @@ def _space() -> Any:
 def wrong_calls(name: str, call: dict[str, Any], words: Iterable[str]) -> list[str]:
     """The calls that end in an error of another kind, each with its error."""
     found = []
-    for key in call:
-        for word in words:
-            if key in CALLED and callable(VALUES[word]):
-                continue  # it is called, and the error is the caller's
-            if error := error_of(name, {**call, key: VALUES[word]}):
-                found.append(f"{name}({key}={word}): {error}")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # "x" is a path too
+        for key in call:
+            for word in words:
+                if key in CALLED and callable(VALUES[word]):
+                    continue  # it is called, and the error is the caller's
+                if error := error_of(name, {**call, key: VALUES[word]}):
+                    found.append(f"{name}({key}={word}): {error}")
     return found
 
 
