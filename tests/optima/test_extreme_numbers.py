@@ -144,9 +144,9 @@ def test_a_bound_with_a_discount_is_never_infinite(monkeypatch):
     assert "gamma is 1" not in best_memoryless(P).how
 
 
-def test_a_loop_that_floats_never_leave_is_refused_in_words():
-    """The way out has probability 1e-20; sums of floats have none, and 0/0 was an error of its
-    own."""
+@pytest.mark.filterwarnings("error")
+def test_a_loop_that_is_hardly_ever_left_has_an_average():
+    """The way out has probability 1e-20: what is left of 1 is none, and the loop had no end."""
     after = {0: (0, 1), 1: (2, 5), 2: (4, 3), 5: (2, 3), 4: (3, "end"), 3: (1, 5)}
     P = POMDP.from_functions(
         name="hardly",
@@ -157,8 +157,29 @@ def test_a_loop_that_floats_never_leave_is_refused_in_words():
         gamma=0.999999,
         terminal={"end"},
     )
-    with pytest.raises(NotSolved, match="singular in floats"):
-        best_memoryless(P, criterion="average")
+    found = best_memoryless(P, criterion="average")
+    assert found.certified
+    assert found.value == pytest.approx(1, rel=1e-12)
+    assert found.bound >= evaluate(P, found.policy, criterion="average").value
+
+
+@pytest.mark.filterwarnings("error")
+def test_shares_of_time_that_floats_cannot_find_are_refused_in_words():
+    """Between two visits of the first state there are 1e400 of the others; shares were NaN."""
+    P = POMDP.from_functions(
+        name="ladder",
+        A=[0],
+        p=lambda s, a: {
+            0: {(1, 0): 1.0},
+            1: {(1, 0): 1.0, (2, 0): 1e-200},
+            2: {(1, 0): 1.0, (0, 0): 1e-200},
+        }[s],
+        omega=lambda s: {0: 1},
+        mu={0: 1},
+        gamma=0.5,
+    )
+    with pytest.raises(NotSolved, match="shares of time of 3 states is singular in floats"):
+        evaluate(P, uniform(P), weights="stationary")
 
 
 @pytest.mark.filterwarnings("error")

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT, observe
 from workbench.core.dynamics import Dynamics, Mask
-from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.errors import NotSolved, TooLarge, WorkbenchError
 from workbench.core.fields import Field
 from workbench.core.kernels import read_only
-from workbench.core.linear import Solution
+from workbench.core.linear import Solution, refusal
 
 MOST_DOUBT = 0.5
 """An observation whose visits may be off by more than this share has no q(o, a)."""
@@ -196,6 +196,8 @@ class Stationary(Weighting):
         entered = _inflow(chain, classes, d.x)
         for members, weight in zip(classes, entered, strict=True):
             found = chain.returns(members)
+            if not field.is_exact and not np.isfinite(found.x).all():
+                raise NotSolved(refusal(len(members), f"{D.P.name}: the system for shares of time"))
             x[members] = found.x * (weight / (found.x.sum() * entered.sum()))
             error[members] = _error_of_shares(field, found.x, found.error)
         if not field.is_exact:  # of the flows into classes, each a sum without subtractions

@@ -58,10 +58,13 @@ def continue_process(M: MDP) -> MDP:
     if not len(rows):
         return M
     starts = M.starts
-    left = np.full(n * nA, field.one(1), dtype=object if field.is_exact else np.float64)
-    for row in rows.tolist():
-        for k in range(int(M.row_ptr[row]), int(M.row_ptr[row + 1])):
-            left[row] = left[row] - M.prob[k]
+    if field.is_exact:
+        left = np.full(n * nA, field.one(1), dtype=object)
+        for row in rows.tolist():
+            for k in range(int(M.row_ptr[row]), int(M.row_ptr[row + 1])):
+                left[row] = left[row] - M.prob[k]
+    else:  # what others leave of 1 is 0 in floats where the chance of ending is 1e-20
+        left = M.leaving.reshape(-1)
     extra = np.zeros(n * nA, dtype=np.int64)
     extra[rows] = len(starts)
     counts = np.diff(M.row_ptr) + extra
