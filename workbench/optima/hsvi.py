@@ -48,6 +48,9 @@ and up, the next ones may go deeper. The upper bound comes down on short ways to
 
 FloatVector = NDArray[np.float64]
 
+_After = tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]
+"""Observations by number, their probabilities, and the beliefs after them."""
+
 
 class BeliefModel:
     """The POMDP over its states that are not terminal and can be reached, in floats, made for
@@ -88,7 +91,7 @@ class BeliefModel:
             indptr, k = pick_rows(P.p.row_ptr, rows)
             move = sp.csr_array((D.prob[k], P.p.s_next[k], indptr), shape=(len(first), len(P.S)))
             self.step.append(sp.csr_array(move @ emit))
-        self._before = [sp.csr_array(step.T) for step in self.step]
+        self._before = sp.csr_array(sp.vstack([step.T for step in self.step], format="csr"))
         self.start = np.asarray(D.mu @ emit)
 
     @property
@@ -105,22 +108,25 @@ class BeliefModel:
         """For each pair (s, o) the number of its observation among those that occur."""
         return np.cumsum(np.concatenate(([0], self.e_o[1:] != self.e_o[:-1])))
 
-    def split(
-        self, weights: FloatVector
-    ) -> tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]:
-        """Observations, their probabilities and the beliefs after them, from weights over the
-        pairs."""
-        mass = np.add.reduceat(weights, self.first_entry)
-        groups = np.flatnonzero(mass > 0)
-        beliefs = np.zeros((len(mass), self.shape[0]))
-        beliefs[self.group, self.e_s] = weights
-        return groups, mass[groups], beliefs[groups] / mass[groups, None]
+    def split(self, weights: NDArray[np.float64]) -> tuple[list[_After], NDArray[np.float64]]:
+        """What may follow each row of weights over the pairs, and all beliefs in one table."""
+        mass = np.add.reduceat(weights, self.first_entry, axis=1)
+        seen = mass > 0
+        place = (np.cumsum(seen) - 1).reshape(seen.shape)
+        row, entry = np.nonzero(weights)
+        beliefs = np.zeros((np.count_nonzero(seen), self.shape[0]))
+        beliefs[place[row, self.group[entry]], self.e_s[entry]] = weights[row, entry]
+        beliefs /= mass[seen][:, None]
+        found, end = [], 0
+        for chances in mass:
+            groups = np.flatnonzero(chances > 0)
+            begin, end = end, end + len(groups)
+            found.append((groups, chances[groups], beliefs[begin:end]))
+        return found, beliefs
 
-    def after(
-        self, b: FloatVector, a: int
-    ) -> tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]:
-        """What may be observed after doing a at b, with what probability, and the beliefs then."""
-        return self.split(self._before[a] @ b)
+    def after(self, b: FloatVector) -> tuple[list[_After], NDArray[np.float64]]:
+        """What may follow each action at b, and all beliefs in one table."""
+        return self.split((self._before @ b).reshape(self.shape[1], -1))
 
 
 def _kinds(
@@ -219,7 +225,7 @@ class Bounds:
         self.steps: list[PlanStep] = []
         self._begun = len(below)
         self._node_of = np.arange(self._begun)
-        self.first = model.split(model.start)
+        (self.first,), _ = model.split(model.start[None])
 
     # ------------------------------------------------------------------ the two bounds
 
@@ -279,7 +285,7 @@ class Bounds:
             if not len(groups):
                 break
             # of what may be seen, the one that the gap here is mostly made of
-            excess = mass * (self.upper(beliefs) - self.lower(beliefs) - worth)
+            excess = mass * (found.gaps[a] - worth)
             i = int(np.argmax(excess))
             if excess[i] <= 0:
                 break
@@ -294,21 +300,20 @@ class Bounds:
             self._depth = min(_DEEPEST, self._depth + max(1, self._depth // 4))
 
     def _look(self, b: FloatVector) -> _Look:
-        nA = self.model.shape[1]
-        after = [self.model.after(b, a) for a in range(nA)]
-        low, high = b @ self.model.R, b @ self.model.R
         # all successors at once: calls into kernels cost as much as small tables of beliefs
-        beliefs = np.vstack([found[2] for found in after])
+        after, beliefs = self.model.after(b)
+        low, high = b @ self.model.R, b @ self.model.R
         values, which = self._best(beliefs)
-        above_all = self.upper(beliefs)
-        ends = np.cumsum([len(found[1]) for found in after])
-        best = np.split(which, ends[:-1])
-        for a, (part, above) in enumerate(
-            zip(np.split(values, ends[:-1]), np.split(above_all, ends[:-1]), strict=True)
-        ):
-            low[a] += self.model.gamma * (after[a][1] @ part)
-            high[a] += self.model.gamma * (after[a][1] @ above)
-        return _Look(after, low, high, best)
+        above = self.upper(beliefs)
+        gaps = above - values
+        parts, end = [], 0
+        for a, (_, mass, _) in enumerate(after):
+            part = slice(end, end + len(mass))
+            low[a] += self.model.gamma * (mass @ values[part])
+            high[a] += self.model.gamma * (mass @ above[part])
+            parts.append(part)
+            end = part.stop
+        return _Look(after, low, high, [which[p] for p in parts], [gaps[p] for p in parts])
 
     def _chosen(self, found: _Look) -> tuple[int, NDArray[np.int64]]:
         """The action with the best lower bound, and the vector to go on with for each observation
@@ -364,9 +369,10 @@ class Bounds:
 @dataclass(frozen=True, eq=False)
 class _Look:
     """A one-step lookahead from a belief. It holds what follows each action, the bounds on its
-    value, and the best vector at each successor."""
+    value, and at each successor the best vector and the gap."""
 
-    after: list[tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]]
+    after: list[_After]
     low: FloatVector
     high: FloatVector
     best: list[NDArray[np.int64]]
+    gaps: list[FloatVector]
