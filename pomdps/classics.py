@@ -93,7 +93,7 @@ def tiger(
         }
 
     return POMDP.from_functions(
-        name="tiger",
+        name="tiger, episodic" if episodic else "tiger",
         A=("listen", "open-left", "open-right"),
         O=("start", "hear-left", "hear-right", *(("end",) if episodic else ())),
         p=p,

@@ -188,7 +188,7 @@ def test_the_loop_steps_and_ends_as_in_the_package(page):
     page.run_loop()
     assert (
         page.text("#verdict")
-        == "Fixed at 3/4: stuck. The best deterministic policy with this memory is worth 1."
+        == "Settles at 3/4: stuck. The best deterministic policy with this memory is worth 1."
     )
     assert (
         page.run(
@@ -300,7 +300,9 @@ def test_a_long_run_shows_its_progress_and_can_be_stopped(page, address):
 
 def test_a_limit_that_does_not_visit_the_rows_that_change_is_fixed(page, address):
     show(page, address, "task=gravity&m=O1&step=0.1&at=end")
-    page.until("document.getElementById('verdict').textContent.startsWith('Fixed at 0.5688')", 120)
+    page.until(
+        "document.getElementById('verdict').textContent.startsWith('Settles at 0.5688')", 120
+    )
     # without P(s|o) of a row that is hardly ever seen all TD values were undefined
     assert page.run("document.querySelectorAll('#td-q td').length") > 100
     assert not page.run(
@@ -417,7 +419,7 @@ def test_an_edited_reward_changes_task_verdict_and_link(page, address):
     page.choose('#table input[data-i="1"][data-j="3"]', "2")
     assert number(page.text("#best")) == 2
     page.run_loop()
-    assert page.text("#verdict") == "Fixed at 2: as good as any policy with any memory."
+    assert page.text("#verdict") == "Settles at 2: as good as any policy with any memory."
     hash = page.run("location.hash")
     show(page, address, hash[1:])
     assert number(page.text("#best")) == 2

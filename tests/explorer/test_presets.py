@@ -76,9 +76,9 @@ def drawn(page):
     [
         (
             "stuck in B1",
-            "Fixed at 3/4: stuck. The best deterministic policy with this memory is worth 1.",
+            "Settles at 3/4: stuck. The best deterministic policy with this memory is worth 1.",
         ),
-        ("the same with OA1", "Fixed at 1: as good as any policy with any memory."),
+        ("the same with OA1", "Settles at 1: as good as any policy with any memory."),
         ("stuck in OA1", r"Limit cycle of period \d+ around .*: stuck\. .* is worth 3\."),
     ],
 )

@@ -68,7 +68,7 @@ def entries() -> list[ExplorerEntry]:
         ),
         entry(
             "recall_variant",
-            "Variant of recall",
+            "Variation of recall",
             "Three steps, two actions. 0, 1, 0 pays 3; a wrong beginning costs 10 or 100.",
             pomdps.recall_variant(),
             code="pomdps.recall_variant()",
@@ -92,9 +92,10 @@ def entries() -> list[ExplorerEntry]:
         ),
         entry(
             "tiger",
-            "Tiger, one door",
+            "Tiger, episodic",
             "A tiger waits behind one of two doors. Listening costs 1 and is right 17 times in 20; "
-            "the right door pays 10, the tiger costs 100, and either ends the episode.",
+            "the right door pays 10, the tiger costs 100, and either ends the episode. The "
+            "task `tiger` of the commands goes on after a door, and so is worth more.",
             pomdps.tiger(episodic=True),
             code="pomdps.tiger(episodic=True)",
             known=False,  # infinitely many beliefs: only bounds, and they take long

@@ -209,7 +209,7 @@
 
   /** Whether a loop that ended did well: a sentence, a class, and a few words. */
   function judged(ended, found, history) {
-    const where = ended.how === "fixed" ? `Fixed at ${W.shown(ended.value)}`
+    const where = ended.how === "fixed" ? `Settles at ${W.shown(ended.value)}`
       : `Limit cycle of period ${ended.period} around ${W.shown(ended.value)} (greedy goes back and forth, the policy stays stochastic)`;
     const below = (x) => ended.value < x - 1e-6 * Math.max(1, Math.abs(x));
     if (found && below(found.value)) {

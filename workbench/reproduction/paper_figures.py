@@ -129,7 +129,7 @@ FIGURE_4 = Experiment(
 FIGURE_5 = Experiment(
     id="fig5",
     place="Fig. 5",
-    title="Variant of recall: the oracle loop",
+    title="Variation of recall: the oracle loop",
     task="recall_variant",
     panels=(
         Panel("OA memories", OracleLoop(), ("OA1", "OA2")),
