@@ -149,10 +149,10 @@ def test_long_fractions_of_optima_are_decimals_and_best_says_of_what():
     assert repr(best).startswith("best history-based value of gravity: 0.568800092 (")
     E = augment(recall4(), "none")
     assert repr(best_memoryless(E, exact=True)).startswith(
-        "best deterministic memoryless policy of recall4×none: value 1/2, certified"
+        "best deterministic memoryless policy of recall4: value 1/2, certified"
     )
     assert repr(best_memoryless(E, deterministic=False, seed=1)).startswith(
-        "best stochastic memoryless policy of recall4×none: value 0.5625"
+        "best stochastic memoryless policy of recall4: value 0.5625"
     )
 
 

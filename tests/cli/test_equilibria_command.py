@@ -49,7 +49,7 @@ def test_a_budget_that_was_not_enough_is_told():
 
 def test_softmax_behaviours_have_fixed_points_that_are_enclosed():
     text = shown("recall", "--softmax", "1/10")
-    assert "on recall×none, softmax of temperature 1/10" in text
+    assert "on recall, softmax of temperature 1/10" in text
     assert "1 fixed point; these are all." in text
     assert "0.0324243" in text
 

@@ -102,7 +102,7 @@ def augment(P: POMDP, memory: Memory | MemoryFamily | str, most: int | None = No
     def check_size(states: int, outcomes: int) -> None:
         if outcomes > fits:
             raise TooLarge(
-                f"{P.name}×{memory.name} has more than {states:,} states and {outcomes:,} "
+                f"{product_name(P, memory)} has more than {states:,} states and {outcomes:,} "
                 f"outcomes; {fits:,} fit into the free memory, or are the limit: take a smaller "
                 "memory"
             )
@@ -115,7 +115,14 @@ def augment(P: POMDP, memory: Memory | MemoryFamily | str, most: int | None = No
         return _product(P, memory, starts, _walk_rule(P, memory, memory.step, codes, check_size))
     except MemoryError:
         pass  # what was built is given back before anything is said
-    raise TooLarge(f"memory ran out while {P.name}×{memory.name} was built: take a smaller memory")
+    raise TooLarge(
+        f"memory ran out while {product_name(P, memory)} was built: take a smaller memory"
+    )
+
+
+def product_name(P: POMDP, memory: Memory) -> str:
+    """The name of a task with a memory: its own where there is none."""
+    return P.name if memory.name == "none" else f"{P.name}×{memory.name}"
 
 
 def _product(
@@ -143,7 +150,7 @@ def _product(
     row_ptr, r = frozen(point_rows(walked.counts)), P.p.r.take(walked.k)
     start = Numbers.of([*starts.values(), 0]).take(np.minimum(np.arange(n), len(starts)))
     product = POMDP(
-        name=f"{P.name}×{memory.name}",
+        name=product_name(P, memory),
         S=S,
         O=O,
         A=A,
