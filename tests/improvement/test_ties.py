@@ -196,7 +196,7 @@ def test_a_tie_at_the_limit_is_told_in_exact_runs_and_actions_that_do_the_same_a
     assert [(tie.o, tie.actions, tie.how) for tie in run.ties] == [
         ("start", ("left", "right"), EQUAL)
     ]
-    assert run.note == "At the limit on o=start the actions left and right are equal."
+    assert run.note == "At the limit, in row start, the actions left and right are equal."
 
 
 def E_shape(E: POMDP) -> tuple[int, int]:

@@ -243,7 +243,7 @@ class LoopRun(Search):
         P, loop, note = self.P, self.loop, ""
         best = loop.candidates(end.found)
         for o in np.flatnonzero((end.tau >= 0) & (goal >= 0)).tolist():
-            at = f"on o={P.O.text(P.O[o])}"
+            at = f"in row {P.O.text(P.O[o])}"
             # after a full step the policy is its limit, and moves on where greedy does
             if loop.state.kept[0] == 0 and end.tau[o] != goal[o]:
                 return None
@@ -265,7 +265,7 @@ class LoopRun(Search):
                 if len(names) > _MOST_NAMED:
                     names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
                 listed = ", ".join(names[:-1]) + f" and {names[-1]}"
-                note = f"At the limit on o={P.O.text(P.O[o])} the actions {listed} {how}."
+                note = f"At the limit, in row {P.O.text(P.O[o])}, the actions {listed} {how}."
         return note
 
     def _splits(self, goal: Actions) -> bool:
