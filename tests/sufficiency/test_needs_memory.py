@@ -221,7 +221,7 @@ def test_the_command_prints_values_verdict_and_memories():
     words = " ".join(text.split())
     assert "Does t-maze 5 need memory?" in words
     assert "of the whole history 2.12576 policy iteration" in words
-    assert "Yes: no memoryless policy is optimal in every state it reaches." in words
+    assert "Yes: no memoryless policy is worth as much as the best of the history." in words
     assert "with K(k) none up to K3 is as good" in words
     assert "with OA(k) OA1 is as good as the history" in words
     assert "Looked at k up to 3" in text

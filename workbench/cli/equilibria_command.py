@@ -62,7 +62,7 @@ def equilibria_command(
     A learner can settle at a policy that is greedy on the q-values that following it leads to.
 
     Exact wherever the task is. The step size is taken as small: where there is no fixed point, a
-    learner chatters or goes round, whatever its step size.
+    learner goes back and forth or round, whatever its step size.
 
     Example: workbench equilibria recall -m OA1 --epsilon 1/10
     """

@@ -25,8 +25,8 @@ def shortcuts_command(
 ) -> None:
     """List the non-Markovian shortcuts of the optimal policies.
 
-    A shortcut is an action that one-step TD overrates. The second table counts them over all
-    optimal policies.
+    A shortcut is an action that one-step TD overrates. The table lists those of one optimal
+    policy; a sentence below it says how many each optimal policy has.
 
     Example: workbench shortcuts recall -m OA1 -m B2
     """

@@ -72,7 +72,7 @@ def verify_command(
     """Check the statements of the paper, with the evidence.
 
     First come the sentences that do not hold as printed, then a line for each other claim as it
-    is judged. All of them take about a minute on two cores. Exits with status 1 if a claim does
+    is judged. All of them take more than a minute on two cores. Exits with status 1 if a claim does
     not reach the verdict that the project documents for it.
 
     Example: workbench verify C5 A4.bk -v

@@ -88,7 +88,11 @@ class Shortcuts(Showing, Drawn, list[Shortcut]):
             Column("v_TD(o)", "the value of o by one-step TD"),
             Column("q(o,a)", "its true value"),
             Column("v(o)", "the true value of o"),
-            Column("kind", "strict: TD prefers a although it is no better; weak: TD ties them"),
+            Column(
+                "kind",
+                "strict: TD prefers a although it is no better; weak: TD values it as much as the "
+                "policy's own action although it is worse",
+            ),
         )
         rows = tuple(
             (self.P.O.text(x.o), self.P.A.text(x.a), x.td, x.v_td, x.q, x.v, x.kind) for x in self

@@ -238,7 +238,7 @@ class Equilibria(Findings[Equilibrium], Showing, Drawn):
         columns = (
             Column("value", "what the greedy policy is worth"),
             BEST,
-            Column("fixed points", "how many q-tables belong to greedy policies that play alike"),
+            Column("fixed points", "how many of the greedy policies that play this way"),
             Column("strict", "how many of them have one best action in every row: these attract"),
             Column("lead", "smallest lead of a best action over the next; 0 where actions tie"),
             Column("greedy policy", f"as it is played: {legend}"),

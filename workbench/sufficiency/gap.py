@@ -42,8 +42,8 @@ _CLIMBS = 40
 
 
 _REASONS: dict[bool | None, str] = {
-    True: "some memoryless policy is optimal in every state it reaches",
-    False: "no memoryless policy is optimal in every state it reaches",
+    True: "some memoryless policy is worth as much as the best of the history",
+    False: "no memoryless policy is worth as much as the best of the history",
 }
 
 
