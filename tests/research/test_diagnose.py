@@ -243,12 +243,15 @@ def test_lines_are_told_in_words():
     told = {row[0]: row[1:] for row in sheet.rows}
     assert told["Value of the best policy of the history"] == ("2.6244", "", "")
     assert told["Value of the best policy of (m, o)"] == ("2.6244", "", "0")
-    assert told["Recent steps that tell the state [4]"][0] == "no number does"
-    assert told["Numbers that predict all that follows [7]"][0] == str(dynamics_rank(t_maze(3)))
+    assert told["How many recent steps tell the state [4]"][0] == "no number does"
+    assert told["How many numbers predict all that follows [7]"][0] == str(dynamics_rank(t_maze(3)))
     assert sheet.conclusion.startswith("Nothing is lost")
     unlisted = diagnose(tiger(), max_beliefs=20, max_seconds=0.5).sheet()
     infinite = {row[0]: row[1] for row in unlisted.rows}
-    assert infinite["Same Q* for all histories of (m, o)? [1]"] == "unknown: too many beliefs"
+    assert (
+        infinite["Same best q-values for all histories that end in (m, o)? [1]"]
+        == "unknown: too many beliefs"
+    )
     assert infinite["(m, o) predicts reward and next (m, o)? [2]"].startswith("no: at most")
 
 

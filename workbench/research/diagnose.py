@@ -142,7 +142,7 @@ class Diagnosis(Showing, Drawn):
             Column("answer"),
             Column(
                 "loss by theory",
-                f"{most} (says nothing: larger than any loss)",
+                f"{most} (says nothing: larger than any loss; no bound: it gives none here)",
                 True,
             ),
             Column(
@@ -161,7 +161,7 @@ class Diagnosis(Showing, Drawn):
         best = "none ends" if self.best is None else self._range(self.best.value, self.best.bound)
         yield "Value of the best policy of (m, o)", best, "", gap
         u = self.uniformity
-        same = "Same Q* for all histories of (m, o)? [1]"
+        same = "Same best q-values for all histories that end in (m, o)? [1]"
         if u is None:
             yield same, self._in_time("uniformity", "unknown: too many beliefs"), "", gap
         else:
@@ -185,15 +185,15 @@ class Diagnosis(Showing, Drawn):
         windows = self.decodable_after
         steps = "no number does" if windows is None else counted(windows, "step")
         steps = self._in_time("decodable_after", steps)
-        yield "Recent steps that tell the state [4]", steps, "", ""
-        tell = "How much an observation tells, 0 to 1 [5]"
+        yield "How many recent steps tell the state [4]", steps, "", ""
+        tell = "How much an observation tells, 0 (may tell nothing) to 1 (the state) [5]"
         yield tell, self._in_time("observability", shown(self.observability)), "", ""
         bound = self._loss(self.window_bound) if self.window_bound is not None else ""
-        fade = "Factor by which wrong beliefs shrink [6]"
+        fade = "Factor by which the error of a wrong belief shrinks with each step [6]"
         fades = "no bound" if self.filter_rate is None else shown(self.filter_rate)
         yield fade, self._in_time("filter_rate", fades), bound, gap if bound else ""
         rank = self._in_time("rank", shown(self.rank))
-        yield "Numbers that predict all that follows [7]", rank, "", ""
+        yield "How many numbers predict all that follows [7]", rank, "", ""
 
     def _in_time(self, name: str, text: str) -> str:
         return "not computed in time" if name in self.late else text
