@@ -169,10 +169,12 @@ def every_binary_memory(
         "iterate is pi = x pi_u + (1-x) pi_l, x = (1-eps_1)...(1-eps_n), for any steps. It treats "
         "all memory states but 0 and the last alike, so its episodes are those of a memory with "
         "three: 0, others (K-2 of them, K = 2^k) and last. There the evaluator returns the "
-        "q-values as functions of x and K. Up to ties that go to the higher write:",
+        "q-values as functions of x and K. A line `m: a w - b v` is q of action a and write w in "
+        "memory m, less q of b and v there, up to ties that go to the higher write:",
         *("  " + line for line in region.lines),
-        "Each of them is positive for all 0 < x <= 1 and all real K >= 2, from its coefficients, "
-        "so greedy is pi_l at every iterate, for every k. The classes are not taken on trust: a "
+        "Each of them is positive for all 0 < x < 1 and all real K >= 2, from its coefficients; "
+        "at x = 1 it is positive, or 0 where the higher write wins. "
+        "So greedy is pi_l at every iterate, for every k. The classes are not taken on trust: a "
         "class is written as often as its members together, and for k = 1, 2, 3, 4 the evaluator "
         "run on B(k) itself, with a symbol for x, returns the same functions.",
         f"The return is {value}, which tends to {end} as x -> 0: any constant step in (0,1], or "
