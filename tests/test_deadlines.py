@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,9 +34,11 @@ from workbench import (
     uniform,
 )
 from workbench.certificates.fixed_regions import fixed_regions_certificate
+from workbench.core.chain import Chain
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.optima.shortcut_count import count_shortcuts
 from workbench.research import diagnose as diagnose_module
+from workbench.research.gain_process import optimal_gain
 from workbench.sufficiency.comparison import compare
 
 F = Fraction
@@ -194,6 +197,49 @@ def test_diagnose_leaves_out_what_it_has_no_time_for():
     rows = [row[1] for row in found.sheet().rows]
     assert rows.count("not computed in time") == len(found.late - {"discrepancy_always_zero"})
     assert not diagnose(recall4(), max_seconds=600).late
+
+
+def test_average_searches_give_their_deadline_to_policy_iteration(monkeypatch):
+    """The bound of full information had none: ten times the limit."""
+    given = []
+
+    def spy(M, allowed=None, until=math.inf, warm=None):
+        given.append(until)
+        return optimal_gain(M, allowed, until, warm)
+
+    monkeypatch.setattr("workbench.research.average.optimal_gain", spy)
+    E = augment(recall(gamma=F(9, 10)), "OA1")
+    for search in (partial(best_history, max_beliefs=1), best_memoryless):
+        assert search(E, max_seconds=600, criterion="average").value is not None
+    best_memoryless(E, deterministic=False, max_seconds=600, criterion="average")
+    assert len(given) > 3
+    assert max(given) < math.inf
+
+
+def test_classes_are_solved_together(monkeypatch):
+    """A system for each of a hundred classes took nine tenths of a search."""
+    solved = []
+
+    def spy(chain, *arguments, **options):
+        solved.append(None)
+        return solve(chain, *arguments, **options)
+
+    solve = Chain.solve
+    monkeypatch.setattr(Chain, "solve", spy)
+    counts = []
+    for n in (2, 40):
+        P = POMDP.from_functions(
+            name="apart",
+            A=[0],
+            p=lambda s, a: {(s, s): 1},
+            omega=lambda s: {0: 1},
+            mu=dict.fromkeys(range(n), F(1, n)),
+            gamma=F(1, 2),
+        )
+        solved.clear()
+        assert evaluate(P, uniform(P), criterion="average").value == pytest.approx((n - 1) / 2)
+        counts.append(len(solved))
+    assert counts[0] == counts[1]
 
 
 def test_searches_of_an_entangled_task_end_without_time():

@@ -198,17 +198,18 @@ class Chain:
         found = self.solve(self.D.mu_side, discounted, self.rows_of(dropped), transposed=True)
         return found if self.D.field.is_exact else share_errors(found, self.visited)
 
-    def returns(self, members: NDArray[np.int64]) -> Solution:
-        """Expected visits of each state between two visits of a recurrent class's first state, with
-        relative error bounds."""
+    def returns(self, classes: list[NDArray[np.int64]]) -> list[Solution]:
+        """Expected visits of each state between two visits of its recurrent class's first state,
+        with relative error bounds. Classes do not meet: one system finds those of all."""
         field, n = self.D.field, self.D.shape[0]
-        inside = np.zeros(n, dtype=bool)
-        inside[members] = True
-        cut = np.repeat(~inside, np.diff(self.indptr)) | (self.indices == members[0])
-        side = field.enter_side(Numbers.of([0, 1]))[..., (np.arange(n) == members[0]).astype(int)]
+        inside, first = np.zeros((2, n), dtype=bool)
+        for members in classes:
+            inside[members] = first[members[0]] = True
+        cut = np.repeat(~inside, np.diff(self.indptr)) | first[self.indices]
+        side = field.enter_side(Numbers.of([0, 1]))[..., first.astype(int)]
         found = self.solve(side, False, cut, transposed=True)
         found = found if field.is_exact else share_errors(found, inside)
-        return Solution(found.x[members], found.method, found.error[members])
+        return [Solution(found.x[one], found.method, found.error[one]) for one in classes]
 
     # ---------------------------------------------------------------- the graph
 

@@ -180,7 +180,7 @@ def differential_values(chain: Chain) -> Differential:
 
 def _differential_values(chain: Chain) -> Differential:
     classes, field, n = chain.classes(), chain.D.field, len(chain.r)
-    returns = [chain.returns(members) for members in classes]
+    returns = chain.returns(classes)
     # where a reference is seen rarely, sums until it are long, and so are their errors
     often = [0 if field.is_exact else int(np.argmax(found.x)) for found in returns]
     refs = np.array([members[i] for members, i in zip(classes, often, strict=True)])

@@ -194,8 +194,8 @@ class Stationary(Weighting):
             return replace(d, x=x / total, error=error), chain.visited & D.alive
         x, error = field.zeros(len(d.x)), np.zeros(len(d.x))
         entered = _inflow(chain, classes, d.x)
-        for members, weight in zip(classes, entered, strict=True):
-            found = chain.returns(members)
+        returns = chain.returns(classes)
+        for members, weight, found in zip(classes, entered, returns, strict=True):
             if not field.is_exact and not np.isfinite(found.x).all():
                 raise NotSolved(refusal(len(members), f"{D.P.name}: the system for shares of time"))
             x[members] = found.x * (weight / (found.x.sum() * entered.sum()))

@@ -166,6 +166,11 @@ class AverageCriterion(ReturnCriterion):
         return votes
 
 
+def _full_information(informed: Informed) -> float:
+    """The bound on all policies."""
+    return float(informed.bound if informed.optimum is None else informed.optimum.value)
+
+
 def _size_on_the_way(M: MDP, policy: Actions, found: Differential) -> float:
     """The largest expected |r| or bias that a policy meets. Tolerances are shares of it, since the
     price of an action that it never takes is no measure of its value."""
@@ -250,11 +255,11 @@ def best_average_stochastic(
     for other in [uniform(P), *([] if start is None else [start])]:
         worth = float(evaluate(P, other, criterion="average").value)
         pi, value = (other, worth) if worth > value else (pi, value)
+    criterion.until = began + limits.seconds
     informed = criterion.informed()
     size = max(informed.size, abs(value))
     room = _ROOM * size
-    known = informed.bound if informed.optimum is None else informed.optimum.value
-    ceiling = max(float(known), value)
+    ceiling = max(_full_information(informed), value)
     cycle = _cycles(P, R)
     how, boxes, left, ended = "", 0, 0, ""
     if interrupted:
@@ -423,12 +428,14 @@ def best_average_history(P: POMDP, exact: bool | None, limits: HistoryLimits) ->
             "many: its best history-based average cannot be had exactly. Use exact=False for "
             "certified bounds"
         )
-    spare = max(limits.seconds - (time.monotonic() - began), 0.1)
-    nodes = SearchLimits(_FEW_NODES, spare)
-    below = best_average_deterministic(P, False, nodes, None)
-    value, error = AverageCriterion(P).worth(below.policy)
+    criterion = AverageCriterion(P)
+    criterion.until = began + limits.seconds
+    above = _full_information(criterion.informed())
+    spare = max(criterion.until - time.monotonic(), 0.1)
+    below = deterministic_optimum(criterion, False, SearchLimits(_FEW_NODES, spare))
+    value, error = criterion.worth(below.policy)
     lower = value - error
-    upper = max(float(optimal_gain(continue_process(from_states(P, FLOATS))).bound), lower)
+    upper = max(above, lower)
     how = f"more than {limits.beliefs:,} beliefs: best memoryless policy, and full information"
     policy = follow_memoryless(P, below.policy)
     return HistoryOptimum.between(P, lower, upper, how, began, policy, criterion="average")

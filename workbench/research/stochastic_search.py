@@ -229,7 +229,7 @@ def _find_paying_loop(
     for members in classes:
         if terminal[members[0]] or not met[members[0]]:
             continue
-        visits = chain.returns(members)
+        (visits,) = chain.returns([members])
         share, r = visits.x / visits.x.sum(), chain.r[members]
         gain = float(share @ r)
         # a share is a ratio: off by what its part and the sum are off by
