@@ -134,7 +134,7 @@ def right_calls() -> dict[str, dict[str, Any]]:
         | {"threads": 1, "progress": False},
         "needs_memory": {"P": P, "families": ("K",), "up_to": 1, "limits": None},
         "search": {"statement": "oracle-stuck", "over": _space(), "method": "random", "seed": 0}
-        | {"tries": 1, "seconds": 1.0, "store": None, "keep": 1, "exact": False, "memory": "B1"},
+        | {"tries": 1, "seconds": 1.0, "keep": 1, "exact": False, "memory": "B1"},
         "repeat_episodes": {"P": P},
         "with_goal": {"P": P, "goal": P.S[0], "within": 2, "steps": False},
         "with_step_limit": {"P": P, "T": 2, "reward": None},
