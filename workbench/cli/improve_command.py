@@ -25,7 +25,7 @@ def improve_command(
     weights: Annotated[
         str | None,
         typer.Option(
-            help="How P(s|o) counts visits: visits, discounted or stationary.",
+            help="How P(s|o) counts visits: visits, discounted, stationary or first-visit.",
             show_default="visits, where every episode ends",
         ),
     ] = None,

@@ -14,7 +14,10 @@ def shortcuts_command(
     task: TaskName,
     memory: MemoryNames = None,
     weights: Annotated[
-        str, typer.Option(help="How P(s|o) counts visits: visits, discounted or stationary.")
+        str,
+        typer.Option(
+            help="How P(s|o) counts visits: visits, discounted, stationary or first-visit."
+        ),
     ] = "visits",
     most: Annotated[
         int, typer.Option(parser=whole, help="Look at no more optimal policies than this.")
