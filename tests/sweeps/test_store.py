@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import pickle
+import tracemalloc
 from collections import namedtuple
 
 import numpy as np
@@ -176,6 +177,26 @@ def test_a_small_file_that_stands_for_gigabytes_or_for_no_numbers_is_refused(col
     assert len(data) < 900_000
     with pytest.raises(ValueError, match=why):
         unpack(data)
+
+
+def test_the_words_of_all_columns_count_together():
+    """125 kB stood for four gigabytes: sixteen columns of one long word."""
+    words = np.array(["x" * 190] * 100_000)
+    assert len(unpack(pack(CONTENT, {str(i): words for i in range(3)}))[1]) == 3
+    with pytest.raises(ValueError, match="its words have more than 64,000,000 characters"):
+        unpack(pack(CONTENT, {str(i): words for i in range(4)}))
+
+
+def test_repeated_words_are_not_made_one_by_one():
+    """A short word in thirty million rows took minutes."""
+    data = pack(CONTENT, {"x": np.array(["xy", "z"] * 200_000)})
+    tracemalloc.start()
+    try:
+        words = unpack(data)[1]["x"]
+        assert words[:3].tolist() == ["xy", "z", "xy"]
+        assert tracemalloc.get_traced_memory()[1] < 4 * words.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_no_byte_can_change_unseen():

@@ -204,7 +204,13 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Columns]:
         ):
             raise ValueError(f"it holds more than {_MOST_VALUES:,} numbers")
         table = file.read(use_threads=False)
-        return content, {name: _numpy(name, table.column(name)) for name in table.column_names}
+        columns: Columns = {}
+        characters = 0
+        for name in table.column_names:
+            columns[name] = _numpy(name, table.column(name), 2 * _MOST_VALUES - characters)
+            if columns[name].dtype.kind == "U":
+                characters += columns[name].nbytes // 4
+        return content, columns
 
 
 @contextlib.contextmanager
@@ -227,22 +233,23 @@ def _opened(data: bytes) -> Iterator[tuple[Any, dict[str, Any]]]:
         raise ValueError(f"it is no cell: {type(error).__name__}") from None
 
 
-def _numpy(name: str, column: Any) -> Any:
+def _numpy(name: str, column: Any, most: int) -> Any:
+    """A column as an array, of at most so many characters."""
     pa = need("pyarrow", "sweeps")
 
     kind = column.type
     if column.null_count:
         raise ValueError(f"its column {name} has gaps")
     if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
-        whole = column.combine_chunks()
-        parts = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
-        words = {word for part in parts for word in part.dictionary.to_pylist()}
-        longest = max(map(len, words), default=0)
+        parts = [(part.dictionary.to_pylist(), part.indices.to_numpy()) for part in column.chunks]
+        longest = max((len(word) for words, _ in parts for word in words), default=0)
         if longest > _LONGEST_WORD:
             raise ValueError(f"its column {name} has words of more than {_LONGEST_WORD} characters")
-        if longest * len(column) > 2 * _MOST_VALUES:  # numpy gives every word the longest's room
-            raise ValueError(f"its column {name} has more than {2 * _MOST_VALUES:,} characters")
-        return np.array([word for part in parts for word in part.to_pylist()], dtype=np.str_)
+        if longest * len(column) > most:  # numpy gives every word the longest's room
+            raise ValueError(f"its words have more than {2 * _MOST_VALUES:,} characters")
+        text = f"<U{max(longest, 1)}"
+        empty = np.empty(0, dtype=text)
+        return np.concatenate([empty, *(np.array(words, dtype=text)[i] for words, i in parts)])
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column.combine_chunks().to_numpy(zero_copy_only=False).copy()
     raise ValueError(f"its column {name} holds neither numbers nor words")
