@@ -345,6 +345,8 @@ def _information(E: POMDP, graph: BeliefGraph) -> InformationState:
 def _best(E: POMDP, seconds: float) -> MemorylessOptimum | None:
     try:
         return best_memoryless(E, exact=True, max_seconds=seconds)
+    except TooLarge:  # for fractions
+        return best_memoryless(E, exact=False, max_seconds=seconds)
     except NeverEnds:
         return None
 
