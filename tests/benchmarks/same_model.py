@@ -98,6 +98,10 @@ that are the same are loaded once and counted each time.
 | why a file is refused | files |
 |---|---:|
 {reasons}
+
+| loaded and not compared | why |
+|---|---|
+{silent_files}
 """
 
 LINE4 = """\
@@ -260,6 +264,11 @@ def survey(lines: list[dict[str, object]]) -> str:
         compared=len(compared),
         agree=sum(bool(x["agree"]) for x in compared),
         silent=len(loaded) - len(compared),
+        silent_files="\n".join(
+            f"| {Path(str(x['file'])).name} | {str(x['not compared'])[:120]} |"
+            for x in loaded
+            if "not compared" in x
+        ),
         refused=sum(refused.values()),
         reasons="\n".join(f"| {why} | {n} |" for why, n in refused.most_common()),
     )
