@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import time
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
@@ -29,14 +30,18 @@ from workbench import (
     improve,
     is_sufficiently_expressive,
     needs_memory,
+    policy_slice,
     soft_equilibria,
     subdivide,
+    sweep_lambda,
+    switch_values,
     uniform,
 )
 from workbench.certificates.fixed_regions import fixed_regions_certificate
 from workbench.core.chain import Chain
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.optima.shortcut_count import count_shortcuts
+from workbench.progress import TimeOver, ends_in
 from workbench.research import diagnose as diagnose_module
 from workbench.research.gain_process import optimal_gain
 from workbench.sufficiency.comparison import compare
@@ -214,6 +219,18 @@ def test_average_searches_give_their_deadline_to_policy_iteration(monkeypatch):
     best_memoryless(E, deterministic=False, max_seconds=600, criterion="average")
     assert len(given) > 3
     assert max(given) < math.inf
+
+
+@pytest.mark.parametrize("work", [switch_values, sweep_lambda, policy_slice])
+def test_work_without_a_limit_reports_and_is_stopped_from_outside(work, monkeypatch):
+    """Two of them worked for minutes without a word."""
+    P = augment(recall4(), "B1")
+    monotonic, looks = time.monotonic, iter([0.0, 0.0])  # the limit passes once work has begun
+    late = SimpleNamespace(monotonic=lambda: monotonic() + next(looks, 7200.0))
+    with ends_in(3600):
+        monkeypatch.setattr("workbench.progress.time", late)
+        with pytest.raises(TimeOver):
+            work(P, uniform(P))
 
 
 def test_classes_are_solved_together(monkeypatch):

@@ -235,6 +235,8 @@ def td_values(
     exact : rationals instead of floats; symbols anywhere give rational functions in any case.
     weights : which P_pi(s|o), as for `evaluate`.
 
+    The system has n |S| unknowns: gravity with OA1 takes 1 s for n=100, and 15 s for n=1000.
+
     >>> from pomdps import recall
     >>> from workbench import augment, uniform
     >>> E = augment(recall(), "OA1")

@@ -25,6 +25,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 from workbench.core.ties import tie_order
+from workbench.progress import Waiting
 from workbench.tables.sheet import Drawn
 
 _HALVINGS = 30
@@ -84,6 +85,9 @@ def sweep_lambda(
     points : how many lambdas, from 0 to 1.
     ties, weights : as for `improve`.
 
+    A system is solved for each lambda, and up to 30 for each change of greedy: about 20 s for
+    points=3 on gravity with OA1, where greedy changes at many observations.
+
     >>> from pomdps import recall4
     >>> from workbench import augment, uniform
     >>> E = augment(recall4(), "B1")
@@ -102,20 +106,22 @@ def sweep_lambda(
 
     def table_at(x: float) -> TDValues:
         if x not in tables:
+            waiting.tell(f"{len(tables):,} lambdas")
             tables[x] = td_values(P, pi, lam=x, weights=weights)
         return tables[x]
 
-    grid = [table_at(x) for x in lam.tolist()]
-    if o is None:
-        o = [label for label, reached in zip(P.O, grid[0].reached.raw, strict=True) if reached]
-    rows = [P.O.index(label) for label in o]
-    order = tie_order(P.A, ties).tolist()
-    crossings = []
-    for row in rows:
-        curves = _Curves(table_at, row, lam.tolist(), order)
-        for x, before, after in curves.changes():
-            worth = float(table_at(x).q.raw[row, after])
-            crossings.append(Crossing(P.O[row], x, P.A[before], P.A[after], worth))
+    with Waiting(f"lambda sweep of {P.name}") as waiting:
+        grid = [table_at(x) for x in lam.tolist()]
+        if o is None:
+            o = [label for label, reached in zip(P.O, grid[0].reached.raw, strict=True) if reached]
+        rows = [P.O.index(label) for label in o]
+        order = tie_order(P.A, ties).tolist()
+        crossings = []
+        for row in rows:
+            curves = _Curves(table_at, row, lam.tolist(), order)
+            for x, before, after in curves.changes():
+                worth = float(table_at(x).q.raw[row, after])
+                crossings.append(Crossing(P.O[row], x, P.A[before], P.A[after], worth))
     return LambdaSweep(
         P=P,
         pi=pi,

@@ -18,7 +18,9 @@ from workbench.core.evaluate import evaluate
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.progress import Waiting
 from workbench.tables.table import Table
+from workbench.text import counted
 
 
 def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
@@ -28,6 +30,9 @@ def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     ----------
     exact : rationals instead of floats, which come with bounds (`.error`); symbols anywhere give
         rational functions in any case.
+
+    A system is solved for each o that pi meets and each action: for gravity about a minute with O1
+    (600 observations are met), six with OA1 (2,304).
 
     Undefined (NaN, or None if exact) where the switched policy may never end and gamma is 1. A
     switch at an observation that pi never meets changes nothing.
@@ -46,22 +51,24 @@ def switch_values(P: POMDP, pi: Policy, exact: bool = False) -> Table:
     is_float = now.v.raw.dtype != object
     raw = np.full((len(P.O), len(P.A)), np.nan if is_float else None, float if is_float else object)
     error = np.full(raw.shape, np.inf)
-    for i in range(len(P.O)):
-        for a in range(len(P.A)):
-            if P.allowed is not None and not P.allowed[i, a]:
-                continue
-            if not now.reached.raw[i]:
-                raw[i, a], error[i, a] = now.value, now.error
-                continue
-            rows = pi.prob.objects.copy() if pi.is_exact else pi.prob.floats.copy()
-            rows[i] = Fraction(0) if pi.is_exact else 0.0
-            rows[i, a] = Fraction(1) if pi.is_exact else 1.0
-            try:
-                switched = Policy(P, Numbers.of(rows))
-                found = evaluate(P, switched, exact=exact, weights=weights)
-                raw[i, a], error[i, a] = found.value, found.error
-            except NeverEnds:
-                pass
+    with Waiting(f"switch values of {P.name}", steady=True) as waiting:
+        for i in range(len(P.O)):
+            waiting.report(i / len(P.O), f"{i:,} of {counted(len(P.O), 'observation')}")
+            for a in range(len(P.A)):
+                if P.allowed is not None and not P.allowed[i, a]:
+                    continue
+                if not now.reached.raw[i]:
+                    raw[i, a], error[i, a] = now.value, now.error
+                    continue
+                rows = pi.prob.objects.copy() if pi.is_exact else pi.prob.floats.copy()
+                rows[i] = Fraction(0) if pi.is_exact else 0.0
+                rows[i, a] = Fraction(1) if pi.is_exact else 1.0
+                try:
+                    switched = Policy(P, Numbers.of(rows))
+                    found = evaluate(P, switched, exact=exact, weights=weights)
+                    raw[i, a], error[i, a] = found.value, found.error
+                except NeverEnds:
+                    pass
     return Table(raw, P.O, P.A, None, "switch(o, a)", error if is_float else None)
 
 

@@ -106,6 +106,9 @@ def policy_slice(
     points : in each direction, evenly inside (0, 1).
     step, ties : as for `improve`.
 
+    A loop runs from each of points^2 policies, as long as `improve` runs: 3 s for recall4 with B1,
+    4 s for nine points of gravity with B1, where 225 take minutes.
+
     >>> P = POMDP.from_functions(
     ...     name="meet",
     ...     A=["left", "right"],

@@ -203,7 +203,8 @@ def _rewards(
 def to_arrays(P: POMDP, sparse: bool = False) -> dict[str, Any]:
     """Turn a POMDP into the keywords of `from_arrays`. p is joint over (s', r).
 
-    Sparse arrays hold floats, dense ones the model's own numbers.
+    Sparse arrays hold floats, dense ones the model's own numbers. Dense ones take |S|^2 |A| |R|
+    entries: seconds and gigabytes for some thousand states.
 
     >>> from pomdps import recall4
     >>> to_arrays(recall4())["p"].shape  # [s, a, s', j]
