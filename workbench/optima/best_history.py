@@ -48,7 +48,8 @@ def best_history(
     exact : True demands a Fraction, or raises; False is content with floats and a certified gap;
         None gives a Fraction where the model is exact and the belief MDP is not too entangled.
     max_beliefs : how many beliefs are listed before they count as too many.
-    max_seconds : of the search for bounds, and of listing beliefs before it.
+    max_seconds : of the search for bounds, and of listing beliefs before it. The first call after
+        installation also compiles, which takes seconds of its own.
     tolerance : as a share of the size of the values.
     criterion : "return", or "average": reward per step in the long run, exact where the beliefs are
         finitely many; else between the best memoryless policy found and full information.

@@ -81,7 +81,8 @@ def best_memoryless(
     exact : compare values and bounds as rationals, and return a Fraction.
     start : a policy to begin with; the answer is never worse. A stochastic one is rounded to its
         most probable actions if the answer is to be deterministic.
-    max_nodes, max_seconds : limits of the search.
+    max_nodes, max_seconds : limits of the search. The first call after installation also compiles,
+        which takes seconds of its own.
     max_boxes : of policies, if stochastic; None: 1,000, or as many as `max_seconds` allow.
     starts, seed : of the ascent: random policies to start from, beside the uniform and a
         deterministic one.
