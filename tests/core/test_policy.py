@@ -53,6 +53,8 @@ def test_a_deterministic_policy_needs_a_choice_wherever_one_is_made():
     assert pi[(0, 0), "up"] == 1
     assert pi.is_deterministic
     assert Policy.deterministic(P, {}, otherwise="left")[(3, 3), "left"] == 1
+    first, *_, last = P.A  # what is chosen is kept, the first action too
+    assert Policy.deterministic(P, {(3, 3): first}, otherwise=last)[(3, 3), first] == 1
     with pytest.raises(PolicyError, match=r"no action was chosen for o=\(0, 0\); give one"):
         Policy.deterministic(P, dict.fromkeys([o for o in cells if o != (0, 0)], "up"))
     with pytest.raises(PolicyError, match="and 19 more"):
@@ -161,3 +163,11 @@ def test_a_policy_can_be_given_as_rows_by_label():
     assert np.array_equal(pi.prob.floats, Policy.from_mapping(P, rows).prob.floats)
     with pytest.raises(WrongType, match=r"Policy\.deterministic takes"):
         Policy(P, {"o": 1})
+
+
+def test_what_an_exact_step_leaves_of_floats_is_rounded_once():
+    P = recall()
+    pi = Policy(P, np.full((len(P.O), len(P.A)), 1 / len(P.A)))
+    step = F(99_999, 100_000)
+    moved = pi.toward(Policy.deterministic(P, {}, otherwise=P.A[0]), step)
+    assert moved.prob.floats[0, -1] == float(1 - step) * (1 / len(P.A))

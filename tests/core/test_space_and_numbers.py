@@ -112,7 +112,22 @@ def test_floats_are_read_as_the_decimals_they_print_as():
     ]
 
 
+def test_an_expression_that_is_zero_somewhere_is_not_zero():
+    x, y = sympy.symbols("x y")
+    zero_where_it_is_tried = x - sympy.Rational(37, 101)
+    assert number(zero_where_it_is_tried) == zero_where_it_is_tried
+    assert number((x + y) ** 2 - x**2 - 2 * x * y - y**2) == 0
+
+
 def test_an_exact_array_of_few_values_is_small():
     big = Numbers.full((1000, 1000), Fraction(1, 3))
     assert big.codes.nbytes == 1_000_000
     assert big[5, 7] == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("label", ["ab", ("a",), ("a", "b", "a"), ["a", "b"]])
+def test_a_label_of_a_product_is_a_tuple_with_a_part_for_each_factor(label):
+    two = Space(["a", "b"])
+    assert Product(two, two).index(("a", "b")) == 1
+    with pytest.raises(UnknownLabel):
+        Product(two, two).index(label)

@@ -10,14 +10,16 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import policies, pomdps
 
 from pomdps import gravity
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.core import linear
+from workbench.core import chain, linear
 from workbench.core.errors import NotSolved
+from workbench.core.oracle import WarmOracle
 
 UNIT = F(1, 2**53)
 
@@ -480,3 +482,45 @@ def test_the_bound_of_the_average_reward_counts_the_rounding_of_shares(n):
         evaluate(P, uniform(P), exact=e, weights="stationary").average_reward for e in (True, False)
     )
     assert abs(F(float(found)) - exact) <= F(found.error) < 1e-11
+
+
+def test_visits_of_long_episodes_are_off_by_twice_the_states_and_no_less(monkeypatch):
+    """Six steps in a row are needed to leave, each with a chance that is known to five digits."""
+    monkeypatch.setattr(chain, "UNIT", 1e-5)  # what a probability of a policy may be off by
+    P = task(
+        lambda s, a: {(s + 1 if s < 5 else "end", 0): 1} if a else {(0, 0): 1},
+        A=(0, 1),
+    )
+    rough = evaluate(P, Policy.from_mapping(P, {s: {0: 1 - 1e-3, 1: 1e-3} for s in range(6)}))
+    less = F(1, 1000) * (1 - F(1, 10**5))
+    far = Policy.from_mapping(P, {s: {0: 1 - less, 1: less} for s in range(6)})
+    true = evaluate(P, far, exact=True).visits[0]
+    off = float(1 - F(rough.visits[0]) / true)
+    assert off <= rough.visits_error[0] < 3 * off
+
+
+def test_means_over_many_actions_are_off_by_the_rounding_of_all():
+    """300 chances of staying are added up to one number."""
+    shares = [F(x * x % 97 + 1) for x in range(300)]
+    P = task(lambda s, a: {(s, 0): 1 - F(1, a + 7), ("end", 1): F(1, a + 7)}, A=range(300))
+    pi = Policy.from_mapping(P, {0: {a: x / sum(shares) for a, x in enumerate(shares)}})
+    exact, found = (td_values(P, pi, exact=e) for e in (True, False))
+    assert abs(exact.v[0] - F(found.v[0])) <= F(found.error) < 1e-9
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_system_of_floats_has_the_solution_that_numpy_finds(transposed):
+    table, b = np.array([[0.5, 0.25], [0.1, 0.2]]), np.array([1.0, 2.0])
+    found = linear.solve(scipy.sparse.csr_array(table), 0.9, b, transposed)
+    system = np.eye(2) - 0.9 * (table.T if transposed else table)
+    assert found.x == pytest.approx(np.linalg.solve(system, b), rel=1e-14)
+    assert (found.error < 1e-14).all()
+
+
+def test_a_rare_reward_counts_by_its_chance_in_the_bound_of_a_warm_look():
+    rare = F(1, 10**9)
+    P = task(lambda s, a: {("end", 1): rare, ("end", 0): 1 - rare})
+    oracle = WarmOracle(P, "visits")
+    for _ in range(2):
+        look = oracle.look(uniform(P).prob.floats)
+        assert abs(F(look.q[0, 0]) - rare) <= F(look.error[0]) < 1e-15

@@ -146,13 +146,14 @@ def test_a_policy_of_several_classes_has_a_gain_in_each_and_says_so():
         assert found.q["o", "stay"] == 0
         swap = found.q["o", "swap"]
         assert swap is None or np.isnan(swap)
-    alike = two_rooms(2, 2)
-    for exact in (True, False):
-        found = evaluate(
-            alike, Policy.deterministic(alike, {"o": "stay"}), exact=exact, criterion="average"
-        )
-        assert found.note == ""
-        assert found.q["o", "swap"] == 0
+    for reward in (2, 0):
+        alike = two_rooms(reward, reward)
+        for exact in (True, False):
+            found = evaluate(
+                alike, Policy.deterministic(alike, {"o": "stay"}), exact=exact, criterion="average"
+            )
+            assert found.note == ""
+            assert found.q["o", "swap"] == 0
 
 
 def test_symbols_run_through_average_reward():

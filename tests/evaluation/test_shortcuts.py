@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from pomdps import gravity, load_unload, recall, recall_variant
 from workbench import POMDP, Policy, augment, best_memoryless, evaluate, uniform
+from workbench.core import chain
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
-from workbench.core.shortcuts import shortcuts
+from workbench.core.shortcuts import is_open, kind_of, shortcuts, td_error
 from workbench.core.td import td_values
 from workbench.optima import shortcut_count as search_module
 from workbench.optima.shortcut_count import count_shortcuts
@@ -90,6 +91,71 @@ def test_where_observations_are_states_there_are_none(data):
         S=P.S,
     )
     assert shortcuts(seen, data.draw(policies(seen, deterministic=True)), exact=True) == []
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_has_values_is_compared_beside_what_has_none(exact):
+    """Half of the episodes never end: their row alone has no P(s|o)."""
+    P = POMDP.from_functions(
+        name="half a trap",
+        A=["go", "end"],
+        p=lambda s, a: (
+            {("trap", 0): 1}
+            if s == "trap"
+            else {("end", 1): 1}
+            if a == "end"
+            else {("trap", 0): Fraction(1, 2), ("end", 0): Fraction(1, 2)}
+        ),
+        omega=lambda s: {s: 1},
+        mu={"start": 1},
+        gamma=Fraction(9, 10),
+        terminal={"end"},
+    )
+    assert shortcuts(P, Policy.deterministic(P, {}, otherwise="go"), exact=exact) == []
+
+
+def test_two_numbers_are_told_apart_beyond_twice_their_bound():
+    """Each of the two may be off: 3/8 apart says nothing with a bound of 1/4, and all with 1/8."""
+    td = {"q": 0.0, "v": 1.0, "td": 1.375, "v_td": 1.0}
+    assert [kind_of(**td, td_error=e) for e in (0.25, 0.125)] == ["weak", "strict"]
+    assert [is_open(**td, error=0.0, td_error=e) for e in (0.25, 0.125)] == [True, False]
+    true = {"q": 1.375, "v": 1.0, "td": 2.0, "v_td": 1.0}
+    assert [kind_of(**true, error=e) for e in (0.25, 0.125)] == ["strict", ""]
+    assert [is_open(**true, error=e, td_error=0.0) for e in (0.25, 0.125)] == [True, False]
+
+
+@pytest.mark.parametrize("lam", [0, 1])
+def test_one_bound_for_all_values_is_what_a_policy_known_to_three_digits_may_cost(lam, monkeypatch):
+    monkeypatch.setattr(chain, "UNIT", 1e-3)  # what a probability of a policy may be off by
+    P = POMDP.from_functions(
+        name="coin",
+        A=["stop", "go"],
+        p=lambda s, a: {("end", -1): 1} if a == "stop" else {(0, 1): 1},
+        omega=lambda s: {s: 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    rough = td_values(P, Policy.from_mapping(P, {0: {"stop": 0.5, "go": 0.5}}), lam=lam)
+    worst = Policy.from_mapping(P, {0: {"stop": Fraction(999, 2000), "go": Fraction(1001, 2000)}})
+    true = td_values(P, worst, lam=lam, exact=True)
+    off = max(
+        abs(x - Fraction(y))
+        for x, y in ((true.v[0], rough.v[0]), (true.q[0, "go"], rough.q[0, "go"]))
+    )
+    assert off <= td_error(rough) < 1.5 * float(off)
+    assert td_error(true) == 0
+
+
+def test_what_bounds_leave_open_counts_as_equal_where_nothing_decides_it(monkeypatch):
+    """TD prefers by 1 - gamma, which is less than what the policy may be off by."""
+    E = augment(recall(gamma=0.9999), "OA1")
+    pi = Policy(E, blue(E).prob.floats)
+    kinds = []
+    for unit in (chain.UNIT, 1e-3):
+        monkeypatch.setattr(chain, "UNIT", unit)  # what a probability of a policy may be off by
+        kinds += [x.kind for x in shortcuts(E, pi) if (x.o, x.a) == (EMPTY, (2, "push"))]
+    assert kinds == ["strict", "weak"]
 
 
 # ---------------------------------------------------------------------- over all optimal policies

@@ -20,8 +20,10 @@ from workbench import (
     td_values,
     uniform,
 )
+from workbench.core import chain
 from workbench.core.errors import TooLarge, WorkbenchError
-from workbench.core.weights import WEIGHTS, Visits, Weighting
+from workbench.core.linear import Solution, share_errors
+from workbench.core.weights import WEIGHTS, Visits, Weighting, _error_of_shares
 from workbench.evaluation.discrepancy import discrepancy_loss, lambda_discrepancy
 
 
@@ -146,3 +148,64 @@ def test_reward_per_step_has_a_bound_where_large_rewards_cancel():
     exact, found = (evaluate(P, uniform(P), exact=e).average_reward for e in (True, False))
     assert exact == Fraction(1, 6)
     assert abs(exact - Fraction(found)) <= found.error
+
+
+@pytest.mark.parametrize("weights", ["visits", "discounted", "stationary"])
+def test_bounds_of_visits_are_what_a_policy_known_to_three_digits_may_cost(weights, monkeypatch):
+    """Of the policies that round to coins, one is off by half of the bound, which lets staying and
+    leaving be off on their own. Shares of time are off by what their sum is off by too."""
+    monkeypatch.setattr(chain, "UNIT", 1e-3)  # what a probability of a policy may be off by
+    P = POMDP.from_functions(
+        name="two coins",
+        A=["stop", "go"],
+        p=lambda s, a: {("end" if a == "stop" else s, 0): 1},
+        omega=lambda s: {s: 1},
+        mu={"often": Fraction(99, 100), "rare": Fraction(1, 100)},
+        gamma=Fraction(999, 1000),
+        terminal={"end"},
+    )
+    coins = {s: {"stop": 0.5, "go": 0.5} for s in ("often", "rare")}
+    rough = evaluate(P, Policy.from_mapping(P, coins), weights=weights)
+    stop = {"often": Fraction(1001, 2000), "rare": Fraction(999, 2000)}
+    far = Policy.from_mapping(P, {s: {"stop": x, "go": 1 - x} for s, x in stop.items()})
+    true = evaluate(P, far, exact=True, weights=weights).visits["rare"]
+    off = float(1 - Fraction(rough.visits["rare"]) / true)
+    assert off <= rough.visits_error["rare"] < 2.2 * off
+
+
+def test_bounds_that_are_made_shares_hold_at_their_ends():
+    """The true number is the least that the bound leaves: half a bound would be no bound."""
+    share = share_errors(Solution(np.ones(1), "", np.array([0.25])), np.array([True])).error[0]
+    assert 0.25 / 0.75 <= share < 0.334
+    for x, y in ((1.0, 1e6), (0.5, 0.5)):  # in truth x / 1.01 and y / 0.99
+        found = _error_of_shares(chain.FLOATS, np.array([x, y]), np.array([0.01, 0.01]))[0]
+        computed, true = x / (x + y), (x / 1.01) / (x / 1.01 + y / 0.99)
+        assert computed / true - 1 <= found < 0.0203
+
+
+@pytest.mark.parametrize("x", [(1.0, 2.0), (1.0, 6.0), (0.1, 0.2, 0.4)])
+def test_shares_of_known_numbers_are_off_by_their_rounding(x):
+    x = np.array(x)
+    bounds = _error_of_shares(chain.FLOATS, x, np.zeros(len(x)))
+    for share, y, bound in zip(x / x.sum(), x, bounds, strict=True):
+        true = Fraction(y) / sum(map(Fraction, x))
+        assert abs(1 - Fraction(share) / true) <= Fraction(bound) < 1e-14
+
+
+def test_shares_of_several_classes_are_known_as_well_as_the_policy(monkeypatch):
+    monkeypatch.setattr(chain, "UNIT", 1e-3)  # what a probability of a policy may be off by
+    P = POMDP.from_functions(
+        name="doors",
+        A=["left", "right"],
+        p=lambda s, a: {(a if s == "door" else s, 0): 1},
+        omega=lambda s: {s: 1},
+        mu={"door": 1},
+        gamma=Fraction(1, 2),
+    )
+    coins = {s: {"left": 0.5, "right": 0.5} for s in P.O}
+    rough = evaluate(P, Policy.from_mapping(P, coins), weights="stationary")
+    more = {"left": Fraction(1001, 2000), "right": Fraction(999, 2000)}
+    far = Policy.from_mapping(P, dict.fromkeys(P.O, more))
+    true = evaluate(P, far, exact=True, weights="stationary").visits["left"]
+    off = float(1 - Fraction(rough.visits["left"]) / true)
+    assert off <= rough.visits_error["left"] < 20 * off
