@@ -108,6 +108,9 @@ def test_a_line_that_was_cut_off_is_done_again_and_damage_is_named(tmp_path):
     journal.write_text("nonsense\n" + whole)
     with pytest.raises(WorkbenchError, match="line 1 is no row of a census"):
         read_journal(journal)
+    journal.write_text(whole.replace('"one_bit": 1.0', '"one_bit": 2.0', 1))
+    with pytest.raises(WorkbenchError, match=r"line 1 .* was changed after it was written"):
+        read_journal(journal)
 
 
 def test_the_frame_has_a_column_for_each_value_and_bound(tmp_path):

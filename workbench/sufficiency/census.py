@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -285,12 +285,25 @@ def take_census(
                 continue
             row = count_task(P, source, seconds, up_to)
         with journal.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(row)) + "\n")
+            file.write(_line(row))
         yield row, False
 
 
+def _line(row: CensusRow) -> str:
+    """A row as a line of the journal, with a digest that tells whether it was changed later."""
+    told = asdict(row)
+    return json.dumps({"check": _digest_of(told), **told}) + "\n"
+
+
+def _digest_of(told: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
+
+
 def read_journal(journal: Path) -> list[CensusRow]:
-    """The rows of a journal. A last line that was cut off is left out."""
+    """The rows of a journal. A last line that was cut off is left out.
+
+    A row that was changed after it was written is refused.
+    """
     if not journal.exists():
         return []
     found = []
@@ -299,8 +312,11 @@ def read_journal(journal: Path) -> list[CensusRow]:
         if not line:
             continue
         try:
-            found.append(CensusRow(**json.loads(line)))
-        except (ValueError, TypeError) as error:
+            told = json.loads(line)
+            if told.pop("check", "") != _digest_of(told):
+                raise ValueError("it was changed after it was written; delete it to find it again")
+            found.append(CensusRow(**told))
+        except (ValueError, TypeError, AttributeError) as error:
             if i == len(lines) - 1:
                 break  # written only in part
             raise WorkbenchError(
