@@ -373,6 +373,10 @@ def test_only_a_pomdp_can_be_learned():
         ),
         (lambda: SoftSarsa(temperature=None), "temperature of SoftSarsa is a number, not None"),
         (lambda: Sarsa(trace_cutoff=-1), "trace_cutoff of Sarsa must lie in"),
+        (
+            lambda: learner_by_name("r-learning", rate=2),
+            r"rate of RLearning must lie in \[0, 1\], not 2",
+        ),
         (lambda: ActorCritic(n=0), "n of ActorCritic must be at least 1, not 0"),
         (lambda: ActorCritic(n=True), "n of ActorCritic must be an integer, not True"),
         (lambda: ActorCritic(policy_step=-1), "policy_step of ActorCritic must lie in"),
