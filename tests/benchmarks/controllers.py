@@ -43,10 +43,10 @@ Files at gamma 1 in which nothing ends are discounted by 0.95; a star marks them
 
 A controller of n nodes chooses its action and its next node by node and observation. One number is
 the optimum, with a bound for n nodes that meets it. Of two numbers, some controller is worth the
-first, and no controller of n nodes is worth more than the second. Nodes that can be exchanged are
-tried once. PAYNT {version} read the same task as `export_drn` writes it, in the same run, with its
-default precision of 1e-4. *Part* says how much of its space it had explored at the limit. The time
-of starting it, {start:.1f} s, is left out.
+first, and no controller of n nodes is worth more than the second. Controllers that differ only in
+the order of their nodes are tried once. PAYNT {version} read the same task as `export_drn` writes
+it, in the same run, with its default precision of 1e-4. *Part* says how much of its space it had
+explored at the limit. The time of starting it, {start:.1f} s, is left out.
 
 | file | nodes | value | s | PAYNT | s |
 |---|---:|---|---:|---|---:|"""
@@ -55,8 +55,8 @@ STOCHASTIC = """
 ## The best stochastic memoryless policies
 
 A *row* is an observation at which actions differ. Of two numbers, a policy is worth the first, and
-none is worth more than the second. Boxes of policies are bounded for tasks of up to 282 states with
-five actions, so hallway has only the bound of histories.
+none is worth more than the second. For tasks of up to 282 states with five actions the space of
+policies is cut into boxes, and each box is bounded. So hallway has only the bound of histories.
 
 | file | rows | deterministic | stochastic | gap | s |
 |---|---:|---|---|---:|---:|"""

@@ -68,7 +68,7 @@ with probability 1/2 is worth -200; the checker accepts the certificate. Storm a
 by default, {vi} by value iteration, {pi} by policy iteration and {ovi} by optimistic value
 iteration, which was made for rewards from 0. On the tiger problem PAYNT reports {tiger_total} for
 the total reward until a discounted episode stops, and {tiger} for the discounted reward of the same
-model, where the optimum of one node is -20; why, we do not know, another method for Storm does not
+model, where the optimum of one node is -20. We do not know why. Another method for Storm does not
 change it. Ask for `Cdiscount`.
 
 **The first observation.** In the format of `pomdp-solve` nothing is seen before the first action.
