@@ -153,6 +153,8 @@ QUOTES = {
     "of lambda.",
     "D6.doors": "In general, Ok memories outperform the other forms of memories, except for Pong",
     "D6.cookie": "In general, Ok memories outperform the other forms of memories, except for Pong",
+    "D6.memory": "we have found that pure temporal difference methods can still take advantage of "
+    "Ok and OAk memories",
     "D6.lambda": "lambda controls the degree in which this algorithm behaves as a pure TD "
     "method [...] or a pure Monte Carlo method",
 }
