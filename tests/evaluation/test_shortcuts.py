@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_td import all_deterministic_policies, shortcuts_by_definition
 from strategies import policies, pomdps
+from toy_tasks import a_coin_known_to_three_digits
 from typer.testing import CliRunner
 
 from pomdps import gravity, load_unload, recall, recall_variant
@@ -127,17 +128,8 @@ def test_two_numbers_are_told_apart_beyond_twice_their_bound():
 @pytest.mark.parametrize("lam", [0, 1])
 def test_one_bound_for_all_values_is_what_a_policy_known_to_three_digits_may_cost(lam, monkeypatch):
     monkeypatch.setattr(chain, "UNIT", 1e-3)  # what a probability of a policy may be off by
-    P = POMDP.from_functions(
-        name="coin",
-        A=["stop", "go"],
-        p=lambda s, a: {("end", -1): 1} if a == "stop" else {(0, 1): 1},
-        omega=lambda s: {s: 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
-    )
-    rough = td_values(P, Policy.from_mapping(P, {0: {"stop": 0.5, "go": 0.5}}), lam=lam)
-    worst = Policy.from_mapping(P, {0: {"stop": Fraction(999, 2000), "go": Fraction(1001, 2000)}})
+    P, known, worst = a_coin_known_to_three_digits()
+    rough = td_values(P, known, lam=lam)
     true = td_values(P, worst, lam=lam, exact=True)
     off = max(
         abs(x - Fraction(y))

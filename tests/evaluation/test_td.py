@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_td import td_by_sweeps
 from strategies import policies, pomdps
+from toy_tasks import a_coin_known_to_three_digits
 
 from pomdps import load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
@@ -542,17 +543,8 @@ def test_bounds_are_no_larger_than_what_a_policy_known_to_three_digits_may_cost(
     """A coin says whether to stop with -1 or to go on with 1: the worst of all policies that round
     to it is off by as much as the bound says, so that half a bound would be no bound."""
     monkeypatch.setattr(chain, "UNIT", 1e-3)  # what a probability of a policy may be off by
-    P = POMDP.from_functions(
-        name="coin",
-        A=["stop", "go"],
-        p=lambda s, a: {("end", -1): 1} if a == "stop" else {(0, 1): 1},
-        omega=lambda s: {s: 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
-    )
-    rough = td_values(P, Policy.from_mapping(P, {0: {"stop": 0.5, "go": 0.5}}), **how)
-    worst = Policy.from_mapping(P, {0: {"stop": Fraction(999, 2000), "go": Fraction(1001, 2000)}})
+    P, known, worst = a_coin_known_to_three_digits()
+    rough = td_values(P, known, **how)
     true = td_values(P, worst, exact=True, **how)
     assert true.v[0] - Fraction(rough.v[0]) <= rough.error < 1.5 * float(true.v[0])
     off = true.q[0, "go"] - Fraction(rough.q[0, "go"])

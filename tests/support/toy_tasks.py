@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from workbench import POMDP
+from workbench import POMDP, Policy
 
 
 def doors() -> POMDP:
@@ -31,3 +31,22 @@ def doors() -> POMDP:
         terminal={"end"},
         allowed=lambda o: ["left", "right"] if o == "hall" else ["back", "open"],
     )
+
+
+def a_coin_known_to_three_digits() -> tuple[POMDP, Policy, Policy]:
+    """Stop with -1 or go on with 1, each half of the time, and the worst policy that rounds to
+    that."""
+    P = POMDP.from_functions(
+        name="coin",
+        A=["stop", "go"],
+        p=lambda s, a: {("end", -1): 1} if a == "stop" else {(0, 1): 1},
+        omega=lambda s: {s: 1},
+        mu={0: 1},
+        gamma=1,
+        terminal={"end"},
+    )
+    known, worst = (
+        Policy.from_mapping(P, {0: {"stop": stop, "go": 1 - stop}})
+        for stop in (0.5, Fraction(999, 2000))
+    )
+    return P, known, worst
