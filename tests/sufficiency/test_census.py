@@ -108,6 +108,10 @@ def test_a_line_that_was_cut_off_is_done_again_and_damage_is_named(tmp_path):
     journal.write_text("nonsense\n" + whole)
     with pytest.raises(WorkbenchError, match="line 1 is no row of a census"):
         read_journal(journal)
+    old = {key: x for key, x in json.loads(whole).items() if key != "check"}
+    journal.write_text(json.dumps(old) + "\n")
+    with pytest.raises(WorkbenchError, match="from an older version"):
+        read_journal(journal)
     journal.write_text(whole.replace('"one_bit": 1.0', '"one_bit": 2.0', 1))
     with pytest.raises(WorkbenchError, match=r"line 1 .* was changed after it was written"):
         read_journal(journal)

@@ -313,7 +313,9 @@ def read_journal(journal: Path) -> list[CensusRow]:
             continue
         try:
             told = json.loads(line)
-            if told.pop("check", "") != _digest_of(told):
+            if "check" not in told:
+                raise ValueError("it is from an older version; move the file to begin anew")
+            if told.pop("check") != _digest_of(told):
                 raise ValueError("it was changed after it was written; delete it to find it again")
             found.append(CensusRow(**told))
         except (ValueError, TypeError, AttributeError) as error:
