@@ -22,10 +22,10 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.core.double_kernels import TINY
-from workbench.core.kernels import compile_kernel, compile_later
+from workbench.core.kernels import compile_kernel
 
 
-@compile_later
+@compile_kernel
 def eliminate(indptr, indices, data, gamma, leave):
     """Eliminate states row by row, from the last to the first. It returns the pivots, the factors
     in compressed rows, and whether some product underflowed.
@@ -75,7 +75,7 @@ def eliminate(indptr, indices, data, gamma, leave):
     return pivot, start, middle, stop, columns[:at].copy(), values[:at].copy(), lost
 
 
-@compile_later
+@compile_kernel
 def substitute(pivot, start, middle, stop, columns, values, b, transposed):
     """x with x = b + Q x, or with x = b + Q^T x."""
     n, x = len(b), b.copy()

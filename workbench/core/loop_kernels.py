@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.horizon_kernels import Floats, Places, evaluate_here
-from workbench.core.kernels import compile_later, inline_kernel, lean_later
+from workbench.core.kernels import compile_kernel, inline_kernel, lean_entry
 from workbench.core.segment_kernels import look_along
 
 FEWEST_VISITS = 1e-250
@@ -128,7 +128,7 @@ def choose_here(q, weight, error, alike, before, stays, found, is_open):
     return undecided
 
 
-@compile_later
+@compile_kernel
 def choose_greedy(n, q, reach, alike, before, stays, found, is_open, tied_at, tied, taken):
     """Choose for Python, and note ties. The numbers of row o are off by at most `reach[o]`, 0 where
     there are none."""
@@ -157,13 +157,13 @@ def mark_here(greedy):
     return mark
 
 
-@compile_later
+@compile_kernel
 def mark_of(greedy):
     """`mark_here` for Python."""
     return mark_here(greedy)
 
 
-@lean_later
+@lean_entry
 def run_loops(
     tables, R, loops, work, same, steps, keeps, first, skips, begin, values, marks
 ):  # fmt: skip
@@ -276,7 +276,7 @@ def widen_span(mark, greedy, rho, listed, alike, same):
             rho[o, greedy[o]] += share
 
 
-@compile_later
+@compile_kernel
 def smallest_period(marks, fail):
     """The smallest p with marks[i] == marks[i + p] throughout (Knuth-Morris-Pratt failure
     function). `fail` is room for one number more than there are marks."""
@@ -292,7 +292,7 @@ def smallest_period(marks, fail):
     return n - fail[n]
 
 
-@compile_later
+@compile_kernel
 def period_of(marks, settle, fail):
     """The period of the greedy policy, once earlier policies no longer count in pi. It is 0 if
     there is none.
@@ -309,7 +309,7 @@ def period_of(marks, settle, fail):
     return 0
 
 
-@compile_later
+@compile_kernel
 def find_periods(marks, settle, fail, periods):
     """`period_of` for each loop of a batch."""
     for b in range(len(marks)):
