@@ -32,8 +32,8 @@ from proofs.ledger.inequalities import Box, interval_text, prove_positive
 from workbench import POMDP, Policy
 from workbench.certificates.values import family_certificate
 from workbench.checker.recheck import recheck
-from workbench.core.dynamics import field_of
 from workbench.core.evaluate import Evaluation
+from workbench.core.fields import field_of
 from workbench.core.space import Label
 from workbench.core.ties import tie_order
 

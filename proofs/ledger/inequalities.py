@@ -38,7 +38,7 @@ from workbench.checker.expressions import read_expression
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
 from workbench.core.errors import WorkbenchError
-from workbench.core.fields import RationalFunctions
+from workbench.core.exact import RationalFunctions
 from workbench.extras import need
 
 TIMEOUT = 20_000

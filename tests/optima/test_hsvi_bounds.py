@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pomdps import tiger
-from workbench.core.dynamics import dynamics
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, dynamics
 from workbench.optima.hsvi import BeliefModel, Bounds
 from workbench.optima.mdp import from_states, optimal, superharmonic
 

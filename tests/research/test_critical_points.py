@@ -17,7 +17,8 @@ from strategies import pomdps
 from pomdps import gravity, load_unload, recall, recall4, recall_variant, short_corridor
 from workbench import POMDP, Policy, augment, critical_points, evaluate
 from workbench.core.errors import NotExact, TooLarge, WrongType
-from workbench.core.fields import FLOATS, RationalFunctions
+from workbench.core.exact import RationalFunctions
+from workbench.core.fields import FLOATS
 from workbench.core.numbers import Numbers
 from workbench.lab.basins import find_basins
 from workbench.optima.ascent import ascend

@@ -28,7 +28,7 @@ from workbench.core.build import Asked
 from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
-from workbench.core.rows import merge_rows, own_rows
+from workbench.core.rows import merge_rows
 from workbench.core.space import Label, Space
 from workbench.core.walk_kernels import reachable, reverse_edges
 from workbench.text import show
@@ -147,7 +147,7 @@ def _named(P: POMDP, goal: object) -> Mask | None:
     if o is not None:
         shows = P.omega.o == o
         mask = np.zeros(len(P.S), dtype=bool)
-        mask[own_rows(P.omega.row_ptr)[shows]] = True
+        mask[P.omega.s[shows]] = True
         if (unsure := np.flatnonzero(mask & (np.diff(P.omega.row_ptr) > 1))).size:
             raise WorkbenchError(
                 f"{P.name} shows {show(goal)} in state {P.S.text(P.S[int(unsure[0])])} only "

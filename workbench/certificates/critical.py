@@ -15,10 +15,9 @@ import numpy as np
 import sympy
 
 from workbench.certificates.values import Certificate
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import WorkbenchError
 from workbench.core.evaluate import evaluate
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, dynamics
 from workbench.core.numbers import Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

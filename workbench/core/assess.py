@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT, weighted_sum
-from workbench.core.dynamics import Dynamics, Mask
+from workbench.core.fields import Dynamics, Mask
 from workbench.core.weights import Seen, Weighting, known
 
 Array = NDArray[Any]

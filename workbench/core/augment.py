@@ -28,7 +28,7 @@ from workbench.core.kernels import read_only
 from workbench.core.memory import IndexStep, Memory, MemoryFamily
 from workbench.core.numbers import Number, Numbers, frozen
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.core.rows import own_rows, point_rows
+from workbench.core.rows import point_rows
 from workbench.core.space import Bits, Product, Space, Subset
 from workbench.core.walk_kernels import expand_states, fill_hash_table
 
@@ -130,7 +130,7 @@ def _product(
 ) -> POMDP:
     n, nM, nO = len(walked.entry), len(memory.M), len(P.O)
     o = P.omega.o[walked.entry].astype(np.int64)
-    s = own_rows(P.omega.row_ptr)[walked.entry]
+    s = P.omega.s[walked.entry]
     triples = Product(P.S, memory.M, P.O, words=("state", "memory", "observation"), between=" / ")
     S = Subset(triples, (s * nM + walked.m) * nO + o)
     pairs = Product(memory.M, P.O, words=("memory", "observation"), between=" / ", alone=1)
@@ -180,7 +180,7 @@ def _walk_rule(
     """Explore the product with a memory that is a rule on indices, piece by piece. The rule tells
     where all writes of some states lead, and a compiled kernel appends what is new."""
     nM, nA, nW = len(memory.M), len(P.A), len(memory.W)
-    owner = own_rows(P.omega.row_ptr)
+    owner = P.omega.s
     # (a, s', r, o') that follow each entry, times the writes: how much a state adds
     seen = np.concatenate(([0], np.cumsum(np.diff(P.omega.row_ptr)[P.p.s_next])))
     width = np.diff(seen[P.p.row_ptr[::nA]])[owner] * nW

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from workbench.core.chain import follow_policy
 from workbench.core.double_kernels import UNIT
-from workbench.core.dynamics import Mask, dynamics
 from workbench.core.errors import NeverEnds, NotSolved
-from workbench.core.fields import Field
+from workbench.core.fields import Field, Mask, dynamics
 from workbench.core.linear import ONE, LinearSystem, refusal
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.double_kernels import UNIT, follow_rows, leaving, mix_rows
-from workbench.core.dynamics import Dynamics, Mask, check_policy_range, dynamics
 from workbench.core.errors import NeverEnds, NotSolved
-from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.fields import FLOATS, RATIONALS, Dynamics, Mask, check_policy_range, dynamics
 from workbench.core.kernels import read_only
 from workbench.core.linear import ONE, LinearSystem, Solution, refusal, share_errors
 from workbench.core.numbers import Number, Numbers

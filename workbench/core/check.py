@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import ModelError
 from workbench.core.numbers import Numbers, is_symbolic
-from workbench.core.rows import add_rows, own_rows
+from workbench.core.rows import add_rows
 
 if TYPE_CHECKING:
     from workbench.core.pomdp import POMDP
@@ -80,7 +80,7 @@ def _check_allowed(
         raise ModelError(
             f"allowed[o, a] needs the shape {(len(P.O), len(P.A))}, not {allowed.shape}"
         )
-    entry_s = own_rows(P.omega.row_ptr)
+    entry_s = P.omega.s
     living = ~P.terminal.mask[entry_s]
     entry_s, entry_o = entry_s[living], P.omega.o[living]
 

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import exact_value
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, dynamics
 from workbench.core.loop_kernels import find_periods
 from workbench.core.numbers import Number, number
 from workbench.core.oracle_loop import UNANSWERED, Actions, Glance, GreedyLoop, Mask

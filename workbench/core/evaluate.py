@@ -44,9 +44,8 @@ from numpy.typing import NDArray
 from workbench.core.assess import Assessment, assess
 from workbench.core.chain import Chain, follow_policy
 from workbench.core.double_kernels import UNIT
-from workbench.core.dynamics import Mask, dynamics, field_of
 from workbench.core.errors import WorkbenchError, WrongType
-from workbench.core.fields import Bounded
+from workbench.core.fields import Bounded, Mask, dynamics, field_of
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

@@ -1,4 +1,4 @@
-"""The number fields that evaluation runs over: floats, rationals, rational functions.
+"""The fields that evaluation runs over, and a POMDP's numbers as arrays over one of them.
 
 Every algorithm of the workbench is written once, on numpy arrays: float64, or object arrays whose
 elements belong to one of the exact fields. Which one is chosen at the edge:
@@ -8,17 +8,17 @@ elements belong to one of the exact fields. Which one is chosen at the edge:
     RationalFunctions(..)  quotients of flint polynomials in the symbols of the model and the policy
 
 A field turns `Numbers` into an array (`enter`), turns results back into Fractions or sympy
-expressions (`leave`) and solves x = b + gamma P x (`solve_system`).
+expressions (`leave`) and solves x = b + gamma P x (`solve_system`). Numbers that floats have no
+room for are refused by their label.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import reduce
-from operator import add, mul
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import flint
 import numpy as np
@@ -26,16 +26,17 @@ import scipy.sparse as sp
 import sympy
 from numpy.typing import NDArray
 
-from workbench.core.errors import TooLarge, WrongType
+from workbench.core.double_kernels import UNIT, action_values
+from workbench.core.errors import NotExact, NotSolved
+from workbench.core.kernels import read_only
 from workbench.core.linear import LinearSystem, Solution
 from workbench.core.numbers import Number, Numbers, is_symbolic, number, to_float
-from workbench.core.rows import add_groups
-from workbench.core.walk_kernels import strong_components
-from workbench.progress import check_time
+from workbench.core.policy import Policy
+from workbench.core.pomdp import POMDP
+from workbench.core.rows import add_groups, add_rows, own_rows
 
-MOST_STATES_IN_A_BLOCK = 2_500
-"""Exact systems larger than this in one strongly connected component are refused: the work grows
-with the cube."""
+if TYPE_CHECKING:
+    from workbench.core.chain import Chain
 
 
 class Bounded(float):
@@ -70,7 +71,7 @@ class Field:
     def enter(self, numbers: Numbers) -> NDArray[Any]:
         """An array of numbers as an array of elements."""
         assert numbers.codes is not None
-        return _objects([self.one(x) for x in numbers.values])[numbers.codes]
+        return array_of([self.one(x) for x in numbers.values])[numbers.codes]
 
     def enter_side(self, numbers: Numbers) -> NDArray[Any]:
         """Numbers as the right side of a system: floats have three rows, as `linear` asks."""
@@ -79,7 +80,7 @@ class Field:
     def leave(self, array: NDArray[Any]) -> NDArray[Any]:
         """An array of elements as an array of Fractions or expressions. None stays None."""
         flat = [None if x is None else self.back(x) for x in array.ravel()]
-        return _objects(flat).reshape(array.shape)
+        return array_of(flat).reshape(array.shape)
 
     def zeros(self, shape: int | tuple[int, ...]) -> NDArray[Any]:
         return np.full(shape, self.one(0), dtype=object if self.is_exact else float)
@@ -106,62 +107,14 @@ class Field:
     def solve(
         self, P: sp.csr_array, data: NDArray[Any], gamma: Any, b: NDArray[Any], what: str
     ) -> Solution:
-        """x with x = b + gamma P x, where `data` holds the entries of the pattern `P`.
+        """x with x = b + gamma P x, where `data` holds the entries of the pattern `P`."""
+        from workbench.core.exact import solve_blocks
 
-        The strongly connected components of P are solved one after the other, successors first, so
-        an acyclic chain costs one substitution.
-        """
-        count, component = strong_components(P.indptr, P.indices)
-        if (largest := int(np.bincount(component).max())) > MOST_STATES_IN_A_BLOCK:
-            raise TooLarge(
-                f"{what} has {len(component):,} states, {largest:,} of them in one strongly "
-                f"connected component; exact arithmetic is limited to {MOST_STATES_IN_A_BLOCK:,} "
-                "there. Use exact=False, whose result carries an error bound"
-            )
-        indptr, indices = P.indptr.tolist(), P.indices.tolist()
-        x: list[Any] = list(b)
-        members = np.split(np.argsort(component, kind="stable"), np.bincount(component).cumsum())
-        for block in map(np.ndarray.tolist, members[:count]):  # successors first
-            check_time()
-            inside = {state: i for i, state in enumerate(block)}
-            right, matrix = [], [[self.one(0)] * len(block) for _ in block]
-            for i, state in enumerate(block):
-                total = b[state]
-                for k in range(indptr[state], indptr[state + 1]):
-                    j = inside.get(indices[k])
-                    if j is None:
-                        total = total + gamma * data[k] * x[indices[k]]
-                    else:
-                        matrix[i][j] = matrix[i][j] - gamma * data[k]
-                matrix[i][i] = matrix[i][i] + 1
-                right.append(total)
-            for state, value in zip(block, self._dense_solve(matrix, right), strict=True):
-                x[state] = value
-        return Solution(_objects(x), "exact", np.zeros(len(x)))
-
-    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
-        """Gaussian elimination."""
-        n = len(right)
-        rows = [[*row, side] for row, side in zip(matrix, right, strict=True)]
-        for i in range(n):
-            pivot = next(j for j in range(i, n) if rows[j][i] != 0)
-            rows[i], rows[pivot] = rows[pivot], rows[i]
-            for j in range(i + 1, n):
-                if rows[j][i] != 0:
-                    factor = rows[j][i] / rows[i][i]
-                    # rows are sparse as a rule: what is 0 costs nothing
-                    pairs = zip(rows[j], rows[i], strict=True)
-                    rows[j] = [x if y == 0 else x - factor * y for x, y in pairs]
-        found: list[Any] = [None] * n
-        for i in reversed(range(n)):
-            total = rows[i][n]
-            for j in range(i + 1, n):
-                total = total - rows[i][j] * found[j]
-            found[i] = total / rows[i][i]
-        return found
+        return solve_blocks(self, P, data, gamma, b, what)
 
 
-def _objects(items: list[Any]) -> NDArray[np.object_]:
+def array_of(items: list[Any]) -> NDArray[np.object_]:
+    """An array of exact numbers."""
     found = np.empty(len(items), dtype=object)
     found[:] = items
     return found
@@ -204,132 +157,6 @@ class _Rationals(Field):
     def back(self, x: Any) -> Number:
         return Fraction(int(x.p), int(x.q))
 
-    def _dense_solve(self, matrix: list[list[Any]], right: list[Any]) -> list[Any]:
-        n = len(right)
-        if n == 1:
-            return [right[0] / matrix[0][0]]
-        # rows scaled to integers: flint solves integer systems faster than rational ones
-        whole, sides = [], []
-        for row, side in zip(matrix, right, strict=True):
-            scale = flint.fmpz(side.q)
-            for x in row:
-                scale = scale.lcm(x.q)
-            whole.append([x.p * (scale // x.q) for x in row])
-            sides.append(side.p * (scale // side.q))
-        return flint.fmpz_mat(whole).solve(flint.fmpz_mat(n, 1, sides)).entries()
-
-
-def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """An operator of functions and numbers. With arrays, numpy goes through the array."""
-
-    def operate(self: Any, x: Any) -> Any:
-        if isinstance(x, np.ndarray):
-            return NotImplemented
-        if not isinstance(x, RationalFunction):
-            x = RationalFunction(self.num * 0 + x, self.den * 0 + 1)
-        return f(x, self) if swapped else f(self, x)
-
-    return operate
-
-
-class RationalFunction:
-    """A quotient of two polynomials with rational coefficients, in lowest terms, the denominator's
-    leading one 1."""
-
-    __slots__ = ("den", "num")
-
-    def __init__(self, num: Any, den: Any):
-        self.num, self.den = num, den
-
-    @classmethod
-    def reduced(cls, num: Any, den: Any) -> RationalFunction:
-        check_time()  # the common factor of large polynomials takes seconds
-        if num == 0:
-            return cls(num, den * 0 + 1)
-        if not den.is_constant():
-            common = num.gcd(den)
-            if not common.is_one():
-                num, den = num / common, den / common
-        lead = den.leading_coefficient()
-        return cls(num / lead, den / lead)
-
-    def _plus(self, y: RationalFunction) -> RationalFunction:
-        if self.den.is_one() and y.den.is_one():  # most are polynomials
-            return RationalFunction(self.num + y.num, self.den)
-        if self.den == y.den:
-            return self.reduced(self.num + y.num, self.den)
-        return self.reduced(self.num * y.den + y.num * self.den, self.den * y.den)
-
-    def _times(self, y: RationalFunction) -> RationalFunction:
-        if self.den.is_one() and y.den.is_one():
-            return RationalFunction(self.num * y.num, self.den)
-        return self.reduced(self.num * y.num, self.den * y.den)
-
-    def _over(self, y: RationalFunction) -> RationalFunction:
-        if y.num == 0:
-            raise ZeroDivisionError("division by the zero function")
-        return self.reduced(self.num * y.den, self.den * y.num)
-
-    def __neg__(self) -> RationalFunction:
-        return RationalFunction(-self.num, self.den)
-
-    __add__ = __radd__ = _operator(_plus)
-    __sub__ = _operator(lambda x, y: x + -y)
-    __rsub__ = _operator(lambda x, y: x + -y, swapped=True)
-    __mul__ = __rmul__ = _operator(_times)
-    __truediv__ = _operator(_over)
-    __rtruediv__ = _operator(_over, swapped=True)
-    __eq__ = _operator(lambda x, y: bool(x.num == y.num and x.den == y.den))
-
-    def __hash__(self) -> int:
-        return hash((str(self.num), str(self.den)))
-
-
-class RationalFunctions(Field):
-    """Quotients of polynomials in the given symbols."""
-
-    def __init__(self, symbols: Iterable[sympy.Symbol]):
-        self.symbols = tuple(sorted(symbols, key=str))
-        names = [f"x{i}" for i in range(len(self.symbols))]
-        ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.degrevlex)
-        self._constant, self._unit = ring.constant, ring.constant(1)
-        self._variables = dict(zip(self.symbols, ring.gens(), strict=True))
-
-    def one(self, x: Number) -> Any:
-        value = number(x)
-        if not is_symbolic(value):
-            return RationalFunction(self._constant(RATIONALS.one(value)), self._unit)
-        return self._read(value)
-
-    def _read(self, expr: sympy.Expr) -> RationalFunction:
-        """A sympy expression, node by node."""
-        if expr in self._variables:
-            return RationalFunction(self._variables[expr], self._unit)
-        if expr.is_Rational:
-            return self.one(number(expr))
-        if expr.is_Add or expr.is_Mul:
-            return reduce(add if expr.is_Add else mul, map(self._read, expr.args))
-        if expr.is_Pow and expr.exp.is_Integer:
-            base, power = self._read(expr.base), int(expr.exp)
-            whole = math.prod([base] * abs(power), start=self.one(1))
-            return whole if power >= 0 else 1 / whole
-        raise WrongType(f"{expr} is not a rational function of {', '.join(map(str, self.symbols))}")
-
-    def _expression(self, polynomial: Any) -> sympy.Expr:
-        return sympy.Add(
-            *(
-                sympy.Mul(
-                    sympy.Rational(int(c.p), int(c.q)),
-                    *(x ** int(n) for x, n in zip(self.symbols, powers, strict=True)),
-                )
-                for powers, c in polynomial.terms()
-            )
-        )
-
-    def back(self, x: Any) -> Number:
-        found = self._expression(x.num) / self._expression(x.den)
-        return number(found) if found.is_Rational else found  # elements that vanish are 0
-
 
 FLOATS = _Floats()
 RATIONALS = _Rationals()
@@ -338,4 +165,175 @@ RATIONALS = _Rationals()
 def exact_field(symbols: Iterable[sympy.Symbol]) -> Field:
     """The smallest exact field that holds the rationals and these symbols."""
     symbols = tuple(symbols)
-    return RationalFunctions(symbols) if symbols else RATIONALS
+    if not symbols:
+        return RATIONALS
+    from workbench.core.exact import RationalFunctions
+
+    return RationalFunctions(symbols)
+
+
+Mask = NDArray[np.bool_]
+
+_LARGEST, _SMALLEST = 1e250, 1e-280
+"""Rewards and probabilities beyond these leave floats no room for the sums and products that bound
+errors."""
+
+
+class Dynamics:
+    """A POMDP's numbers as arrays over a field.
+
+    Attributes
+    ----------
+    prob, r : one for each outcome of p.
+    R : `R[s, a]`, the expected reward.
+    omega : one for each entry (s, o) of omega; `entry_s`, `entry_o` name it.
+    mu, gamma
+    """
+
+    def __init__(self, P: POMDP, field: Field):
+        self.P = P
+        self.field = field
+        if not field.is_exact:
+            check_range(P)
+        self.prob = field.enter(P.p.prob)
+        self.r = field.enter(P.p.r)
+        self.omega = field.enter(P.omega.prob)
+        self.mu = field.enter(P.mu.prob)
+        self.gamma: Any = field.one(P.gamma)
+        self.shape = (len(P.S), len(P.A))
+        self.entry_s = P.omega.s
+        self.entry_o = P.omega.o
+        self.alive = ~P.terminal.mask
+        self.is_undiscounted = not is_symbolic(P.gamma) and P.gamma == 1
+
+    @cached_property
+    def mu_side(self) -> NDArray[Any]:
+        """mu as the right side of a system."""
+        return self.field.enter_side(self.P.mu.prob)
+
+    @cached_property
+    def gamma_side(self) -> Any:
+        """gamma as systems ask for it: in floats both parts."""
+        if self.field.is_exact:
+            return self.gamma
+        return self.field.enter_side(Numbers.of([self.P.gamma]))[:2, 0]
+
+    @cached_property
+    def given(self) -> float:
+        """By which share a product of the model's numbers may be off, where they are floats."""
+        floats = [not numbers.is_exact for numbers in self.P._numbers()]
+        return (sum(floats) + isinstance(self.P.gamma, float)) * UNIT
+
+    @cached_property
+    def R(self) -> NDArray[Any]:
+        zeros = self.field.zeros(self.shape[0] * self.shape[1])
+        return add_rows(self.P.p.row_ptr, self.prob * self.r, zeros).reshape(self.shape)
+
+    @cached_property
+    def no_action(self) -> Mask:
+        """`[s, a]`: where no action is taken, or not that one."""
+        if self.P.allowed is None:
+            return np.broadcast_to(~self.alive[:, None], self.shape)
+        return np.asarray(np.diff(self.P.p.row_ptr).reshape(self.shape) == 0)
+
+    def expected(self, v: NDArray[Any]) -> NDArray[Any]:
+        """sum_{s'} p(s' | s, a) v(s') for each `[s, a]`."""
+        zeros = self.field.zeros(self.shape[0] * self.shape[1])
+        terms = self.prob * v[self.P.p.s_next]
+        return add_rows(self.P.p.row_ptr, terms, zeros).reshape(self.shape)
+
+    def action_values(
+        self,
+        v: NDArray[Any],
+        v_error: NDArray[np.float64],
+        undefined: Mask,
+        discounted: bool = True,
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """q(s,a) = R(s,a) + gamma sum_{s'} p(s'|s,a) v(s'), and bounds on its errors. It is
+        undefined in terminal states and where a successor's v may be undefined."""
+        gamma = self.gamma if discounted else self.field.one(1)
+        if self.field.is_exact:
+            q, error = self.R + gamma * self.expected(v), np.zeros(self.shape)
+        else:
+            q, error = np.empty(self.shape), np.empty(self.shape)
+            p, flat, bound = self.P.p, q.reshape(-1), error.reshape(-1)
+            read = read_only(p.row_ptr, p.s_next, self.prob, self.r, gamma, v, v_error)
+            action_values(*read, flat, bound)
+        unknown = self.no_action
+        if undefined.any() and gamma != 0:
+            hits = add_rows(self.P.p.row_ptr, undefined[self.P.p.s_next].astype(np.float64))
+            unknown = unknown | (hits.reshape(self.shape) > 0)
+        q[unknown] = self.field.undefined(1)[0]
+        error[unknown] = 0.0 if self.field.is_exact else np.inf
+        return q, error
+
+    def follow(self, pi: NDArray[Any], tail: NDArray[np.float64] | None = None) -> Chain:
+        """The Markov chain of the policy with table `pi[o, a]`. `tail` is the rounding error of an
+        exact table."""
+        from workbench.core.chain import Chain
+
+        return Chain(self, pi, tail)
+
+
+def dynamics(P: POMDP, field: Field) -> Dynamics:
+    """The dynamics of P over a field. Those over floats are kept with P, since every policy needs
+    them."""
+    if field is not FLOATS:
+        return Dynamics(P, field)
+    kept: Dynamics | None = P.__dict__.get("_float_dynamics")
+    if kept is None:
+        kept = P.__dict__["_float_dynamics"] = Dynamics(P, FLOATS)
+    return kept
+
+
+def field_of(P: POMDP, pi: Policy, exact: bool, *others: Any) -> Field:
+    """The field to compute in. It is exact if exactness is asked for or there are symbols, and
+    floats otherwise."""
+    symbols = P.symbols | pi.prob.symbols
+    for x in others:
+        symbols |= x.free_symbols if is_symbolic(x) else frozenset()
+    if not exact and not symbols:
+        return FLOATS
+    P.require_exact()
+    if not pi.is_exact:
+        raise NotExact(
+            "exact arithmetic needs an exact policy, but this one was given as floats: use "
+            "Fractions"
+        )
+    return exact_field(symbols)
+
+
+def check_range(P: POMDP) -> None:
+    """Refuse a model whose numbers are too large or too small for floats, by its label."""
+    instead = "use exact=True" if P.is_exact else "change the unit"
+    p, nA = P.p, len(P.A)
+    large, least = (
+        f"larger than {_LARGEST:.0e}, too large",
+        f"smaller than {_SMALLEST:.0e}, too small",
+    )
+    for refused, states, what, size, advice in (
+        (p.r.where(lambda x: abs(x) > _LARGEST), p, "reward of p", large, "scale_rewards"),
+        (p.prob.where(_is_faint), p, "probability of p", least, "leave it out"),
+        (P.omega.prob.where(_is_faint), P.omega, "probability of omega", least, "leave it out"),
+        (P.mu.prob.where(_is_faint), None, "probability of mu", least, "leave it out"),
+    ):
+        if refused.any():
+            place = int(refused.argmax())
+            row = place if states is None else int(own_rows(states.row_ptr)[place])
+            s = P.S.text(P.S[row // nA if states is p else row])
+            raise NotSolved(
+                f"{P.name}: a {what} at s={s} is {size} for floats: {instead}, or {advice}"
+            )
+
+
+def check_policy_range(pi: Policy) -> None:
+    """Refuse an exact policy whose probabilities are too small for floats, by its label."""
+    if (faint := pi.prob.where(_is_faint).any(axis=1)).any():
+        raise NotSolved(
+            f"a probability of pi(. | o={pi.O.text(pi.O[faint.argmax()])}) is smaller than "
+            f"{_SMALLEST:.0e}, too small for floats: use exact=True"
+        )
+
+
+def _is_faint(x: Any) -> Any:
+    return (abs(x) < _SMALLEST) & (x != 0)

@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 from workbench.core.assess import Assessment, mean_over_starts
 from workbench.core.chain import Chain, follow_policy
 from workbench.core.double_kernels import UNIT
-from workbench.core.dynamics import Mask, dynamics, field_of
 from workbench.core.evaluate import MOST_DECIDED, Evaluation, describe_doubt, label_values
-from workbench.core.fields import RATIONALS
+from workbench.core.fields import RATIONALS, Mask, dynamics, field_of
 from workbench.core.numbers import Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

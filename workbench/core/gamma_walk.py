@@ -19,7 +19,7 @@ from workbench.core.build import Asked
 from workbench.core.errors import TooLarge
 from workbench.core.memory import Gamma, Memory, MemoryFamily, outcomes_in
 from workbench.core.numbers import Number, Numbers
-from workbench.core.rows import own_rows, row_places
+from workbench.core.rows import row_places
 from workbench.core.space import Label
 from workbench.progress import check_time
 from workbench.text import show
@@ -64,7 +64,7 @@ def walk_gamma(
     nA, nW = len(P.A), len(memory.W)
     p_ptr, o_ptr = P.p.row_ptr.tolist(), P.omega.row_ptr.tolist()
     leads_to, o_of = P.p.s_next.tolist(), P.omega.o.tolist()
-    owner = own_rows(P.omega.row_ptr).tolist()
+    owner = P.omega.s.tolist()
     rewards: dict[Number, int] = {}
     r_of = [rewards.setdefault(P.p.r[k], len(rewards)) for k in range(len(P.p.r))]
     r_label = list(rewards)

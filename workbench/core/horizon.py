@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from workbench.core import horizon_kernels as kernels
 from workbench.core.double_kernels import UNIT
-from workbench.core.dynamics import dynamics
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, dynamics
 from workbench.core.loop_kernels import Loops, begin_loops, run_loops
 from workbench.core.numbers import Number, read_decimal
 from workbench.core.pomdp import POMDP

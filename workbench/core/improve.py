@@ -32,11 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import reached_rows
-from workbench.core.dynamics import dynamics, field_of
 from workbench.core.ending import LoopRun
 from workbench.core.errors import NotExact, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, check_criterion
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, dynamics, field_of
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.oracle_loop import GreedyLoop
 from workbench.core.policy import Policy, uniform

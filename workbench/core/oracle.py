@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 from workbench.core.assess import assess
 from workbench.core.double_kernels import UNIT
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import Multichain
-from workbench.core.fields import FLOATS, Field
+from workbench.core.fields import FLOATS, Field, dynamics
 from workbench.core.gain import differential_values
 from workbench.core.loop_kernels import FEWEST_VISITS
 from workbench.core.pomdp import POMDP

@@ -157,7 +157,7 @@ class POMDP:
         """For each observation, whether some state that is not terminal emits it: only there a
         policy matters."""
         found = np.zeros(len(self.O), dtype=bool)
-        found[self.omega.o[~self.terminal.mask[own_rows(self.omega.row_ptr)]]] = True
+        found[self.omega.o[~self.terminal.mask[self.omega.s]]] = True
         return frozen(found)
 
     def actions(self, o: Label) -> tuple[Label, ...]:

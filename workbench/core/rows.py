@@ -17,8 +17,7 @@ measured, added up, picked and thinned; kernels read them as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -153,7 +152,13 @@ class Transitions(Rows):
 @dataclass(frozen=True, eq=False)
 class Emissions(Rows):
     """omega(o | s) in compressed rows, one for each state. Called with a label it returns {o:
-    prob}."""
+    prob}.
+
+    Attributes
+    ----------
+    s : the state of each entry.
+    is_deterministic : whether every state has one observation. `o` is then that of each state.
+    """
 
     columns = ("o", "prob")
     S: Space
@@ -161,12 +166,13 @@ class Emissions(Rows):
     row_ptr: NDArray[np.int64]
     o: NDArray[np.int32]
     prob: Numbers
+    s: NDArray[np.int64] = field(init=False)
+    is_deterministic: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "s", frozen(own_rows(self.row_ptr)))
+        object.__setattr__(self, "is_deterministic", len(self.o) == len(self.S))
 
     def __call__(self, s: Label) -> dict[Label, Number]:
         span = row_places(self.row_ptr, self.S.index(s))
         return {self.O[int(self.o[k])]: self.prob[k] for k in span}
-
-    @cached_property
-    def is_deterministic(self) -> bool:
-        """Whether every state has one observation. `o` is then the observation of each state."""
-        return len(self.o) == len(self.S)

@@ -44,9 +44,9 @@ from numpy.typing import NDArray
 
 from workbench.core.bootstrap import Bootstrap, Entries, Found, Later
 from workbench.core.double_kernels import UNIT
-from workbench.core.dynamics import field_of
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import check_arguments, describe_doubt, describe_endless
+from workbench.core.fields import field_of
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

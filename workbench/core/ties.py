@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.numbers import Number, Numbers
-from workbench.core.rows import add_rows, own_rows
+from workbench.core.rows import add_rows
 from workbench.core.space import Label, Space
 from workbench.text import did_you_mean, show
 
@@ -122,7 +122,7 @@ def same_actions(P: POMDP) -> NDArray[np.int64]:
     outcome = _scramble(_scramble(outcome ^ _codes(P.p.r)) ^ _scramble(goal.astype(np.uint64)))
     rows = add_rows(P.p.row_ptr, outcome, np.zeros(len(P.S) * len(P.A), dtype=np.uint64))
     rows = rows.reshape(len(P.S), len(P.A))
-    entry_s = own_rows(P.omega.row_ptr)
+    entry_s = P.omega.s
     seen = np.flatnonzero(~P.terminal.mask[entry_s])
     found = np.zeros((len(P.O), len(P.A)), dtype=np.uint64)
     state = _scramble(entry_s[seen].astype(np.uint64))[:, None]

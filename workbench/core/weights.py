@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 
 from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT, observe
-from workbench.core.dynamics import Dynamics, Mask
 from workbench.core.errors import NotSolved, TooLarge, WorkbenchError
-from workbench.core.fields import Field
+from workbench.core.fields import Dynamics, Field, Mask
 from workbench.core.kernels import read_only
 from workbench.core.linear import Solution, refusal
 

@@ -26,9 +26,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import TooLarge
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, dynamics
 from workbench.core.learners import Target
 from workbench.core.numbers import to_float
 from workbench.core.policy import uniform
@@ -79,7 +78,7 @@ class DenseTask:
         np.add.at(T, (outcome, P.p.s_next), P.p.prob.floats)
         np.add.at(R, outcome, P.p.prob.floats * P.p.r.floats)
         W = np.zeros((nS, len(P.O)))
-        W[own_rows(P.omega.row_ptr), P.omega.o] = P.omega.prob.floats
+        W[P.omega.s, P.omega.o] = P.omega.prob.floats
         self.states = alive
         self.T = np.ascontiguousarray(T.reshape(nS, nA, nS)[alive][:, :, alive])
         self.R, self.W = R.reshape(nS, nA)[alive], W[alive][:, self.rows]

@@ -35,7 +35,7 @@ from workbench.core.learners import Learner, OptionError, Target
 from workbench.core.numbers import Number, Numbers, is_symbolic, number, read_decimal
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.rows import keep_entries, merge_rows, own_rows
+from workbench.core.rows import keep_entries, merge_rows
 from workbench.core.td import Lambda, NStep
 
 
@@ -138,7 +138,7 @@ def deciding_rows(P: POMDP) -> NDArray[np.int64]:
     possible = P.p.prob.floats > 0 if not P.p.prob.symbols else np.ones(len(P.p.s_next), dtype=bool)
     kept = keep_entries(row_ptr, possible)
     visited = reachable(kept, P.p.s_next[possible], P.mu.support) & ~P.terminal.mask
-    states = own_rows(P.omega.row_ptr)
+    states = P.omega.s
     found = np.zeros(len(P.O), dtype=bool)
     emits = P.omega.prob.floats > 0 if not P.omega.prob.symbols else np.ones(len(states), bool)
     found[P.omega.o[visited[states] & emits]] = True

@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.dynamics import Dynamics, dynamics, field_of
 from workbench.core.errors import WorkbenchError
 from workbench.core.evaluate import check_arguments
+from workbench.core.fields import Dynamics, dynamics, field_of
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places

@@ -28,8 +28,8 @@ import numpy as np
 import sympy
 
 from workbench.core.augment import augment
-from workbench.core.dynamics import field_of
 from workbench.core.errors import NeverEnds
+from workbench.core.fields import field_of
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

@@ -343,7 +343,7 @@ def repeats_an_observation(P: POMDP) -> bool:
             break
         later = further
     shows = np.zeros((len(P.S), len(P.O)), dtype=bool)
-    shows[own_rows(P.omega.row_ptr), P.omega.o] = True
+    shows[P.omega.s, P.omega.o] = True
     again = (shows.astype(int) @ shows.T.astype(int)) > 0
     return bool((later & again)[np.ix_(alive, alive)].any())
 

@@ -37,9 +37,8 @@ from numpy.typing import NDArray
 
 from workbench.core.assess import mean_over_starts
 from workbench.core.chain import follow_policy
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import NotSolved
-from workbench.core.fields import FLOATS, RATIONALS, Field
+from workbench.core.fields import FLOATS, RATIONALS, Field, dynamics
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.follow import (

@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.agents.beliefs import BeliefEdge, BeliefGraph, explore_beliefs
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import NotSolved, TooLarge
 from workbench.core.evaluate import Evaluation, evaluate
-from workbench.core.fields import FLOATS, RATIONALS, Field
+from workbench.core.fields import FLOATS, RATIONALS, Field, dynamics
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP

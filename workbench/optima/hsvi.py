@@ -31,8 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from workbench.core.dynamics import Dynamics, dynamics
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, Dynamics, dynamics
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import pick_rows
 from workbench.optima.hsvi_kernels import highest, sawtooth

@@ -36,9 +36,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.core import linear
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import ModelError, NeverEnds, NotSolved
-from workbench.core.fields import FLOATS, Field
+from workbench.core.fields import FLOATS, Field, dynamics
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
 from workbench.core.walk_kernels import reachable, strong_components

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from workbench.core.augment import augment
 from workbench.core.bootstrap import Bootstrap
-from workbench.core.dynamics import field_of
 from workbench.core.errors import WorkbenchError, WrongType
-from workbench.core.fields import Field
+from workbench.core.fields import Field, field_of
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.td import NStep

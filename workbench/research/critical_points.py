@@ -38,7 +38,8 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import NeverEnds, TooLarge
 from workbench.core.evaluate import evaluate
-from workbench.core.fields import FLOATS, RationalFunctions
+from workbench.core.exact import RationalFunctions
+from workbench.core.fields import FLOATS
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP

@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 
 from workbench.core.bootstrap import Bootstrap
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
-from workbench.core.fields import RATIONALS, RationalFunctions
+from workbench.core.exact import RationalFunctions
+from workbench.core.fields import RATIONALS
 from workbench.core.learners import Learner, Target, check_count
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy

@@ -27,9 +27,9 @@ from typing import Any
 import flint
 import numpy as np
 
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
+from workbench.core.fields import dynamics
 from workbench.core.learners import Learner, OptionError, check_count
 from workbench.core.numbers import Number, number, to_float
 from workbench.core.policy import Policy

@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 
 from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import NeverEnds, Unbounded
-from workbench.core.fields import FLOATS
+from workbench.core.fields import FLOATS, dynamics
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.optima.ascent import Climbed, ascend, slope

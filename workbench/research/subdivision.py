@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
-from workbench.core.fields import RationalFunctions
+from workbench.core.exact import RationalFunctions
 from workbench.core.learners import Learner, Target
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.policy import Policy
