@@ -401,8 +401,8 @@ def _follow_vectors(P: POMDP, bounds: Bounds, ways: list[_Way]) -> HistoryPolicy
         rows.append(step.a)
         after.append(row)
     first = np.full(nO, -1)
-    groups, _, beliefs = bounds.first
-    first[observed[groups]] = place(bounds.nodes_at(beliefs))
+    begin = bounds.first
+    first[observed[begin.seen]] = place(bounds.nodes_at(begin.beliefs))
     ordered = [*rows[:made], *pis, *rows[made:]]
     table = np.array([*after[:made], *last, *after[made:]])
     return HistoryPolicy(P, first, table, tuple(ordered))

@@ -26,6 +26,7 @@ import sys
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,7 +35,7 @@ from numpy.typing import NDArray
 from workbench.core.fields import FLOATS, Dynamics, dynamics
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import pick_rows
-from workbench.optima.hsvi_kernels import highest, sawtooth
+from workbench.optima.hsvi_kernels import group_beliefs, highest, sawtooth, spread
 
 _INFORMED_SWEEPS = 200
 _SHALLOW, _DEEPEST = 16, 400
@@ -47,8 +48,18 @@ and up, the next ones may go deeper. The upper bound comes down on short ways to
 
 FloatVector = NDArray[np.float64]
 
-_After = tuple[NDArray[np.int64], FloatVector, NDArray[np.float64]]
-"""Observations by number, their probabilities, and the beliefs after them."""
+
+class Successors(NamedTuple):
+    """The beliefs that may follow, one to an entry, each after an action and an observation."""
+
+    action: NDArray[np.int64]
+    seen: NDArray[np.int64]  # the observation's number among those that occur
+    chance: FloatVector
+    beliefs: NDArray[np.float64]
+
+    def total(self, values: FloatVector, nA: int) -> FloatVector:
+        """For each action, the mean of values times the chance of going on."""
+        return np.asarray(np.bincount(self.action, self.chance * values, minlength=nA), np.float64)
 
 
 class BeliefModel:
@@ -65,7 +76,8 @@ class BeliefModel:
     kind : for each state reached, the number that it has here.
     R : `R[s, a]`; gamma.
     e_s, e_o : the pairs (s, o) with omega(o|s) > 0, sorted by o.
-    step : for each action, p(s'|s,a) omega(o|s') as a sparse matrix from s to the pairs (s', o).
+    step : p(s'|s,a) omega(o|s') as a sparse matrix from rows s nA + a to the pairs (s', o);
+        `by_action[a]` has the rows of a.
     start : mu(s) omega(o|s) over the pairs.
     """
 
@@ -84,13 +96,11 @@ class BeliefModel:
         emit = sp.csr_array(
             (D.omega[entries], (D.entry_s[entries], column)), (len(P.S), len(pairs))
         )
-        self.step = []
-        for a in range(nA):
-            rows = reached[first] * nA + a
-            indptr, k = pick_rows(P.p.row_ptr, rows)
-            move = sp.csr_array((D.prob[k], P.p.s_next[k], indptr), shape=(len(first), len(P.S)))
-            self.step.append(sp.csr_array(move @ emit))
-        self._before = sp.csr_array(sp.vstack([step.T for step in self.step], format="csr"))
+        rows = (reached[first][:, None] * nA + np.arange(nA)).ravel()
+        indptr, k = pick_rows(P.p.row_ptr, rows)
+        move = sp.csr_array((D.prob[k], P.p.s_next[k], indptr), shape=(len(rows), len(P.S)))
+        self.step = sp.csr_array(move @ emit)
+        self.by_action = [self.step[a::nA] for a in range(nA)]
         self.start = np.asarray(D.mu @ emit)
 
     @property
@@ -107,25 +117,15 @@ class BeliefModel:
         """For each pair (s, o) the number of its observation among those that occur."""
         return np.cumsum(np.concatenate(([0], self.e_o[1:] != self.e_o[:-1])))
 
-    def split(self, weights: NDArray[np.float64]) -> tuple[list[_After], NDArray[np.float64]]:
-        """What may follow each row of weights over the pairs, and all beliefs in one table."""
-        mass = np.add.reduceat(weights, self.first_entry, axis=1)
-        seen = mass > 0
-        place = (np.cumsum(seen) - 1).reshape(seen.shape)
-        row, entry = np.nonzero(weights)
-        beliefs = np.zeros((np.count_nonzero(seen), self.shape[0]))
-        beliefs[place[row, self.group[entry]], self.e_s[entry]] = weights[row, entry]
-        beliefs /= mass[seen][:, None]
-        found, end = [], 0
-        for chances in mass:
-            groups = np.flatnonzero(chances > 0)
-            begin, end = end, end + len(groups)
-            found.append((groups, chances[groups], beliefs[begin:end]))
-        return found, beliefs
+    def beginnings(self) -> Successors:
+        """The beliefs after the first observation, as if action 0 led there."""
+        return Successors(*group_beliefs(self.start[None], self.e_s, self.group, self.shape[0]))
 
-    def after(self, b: FloatVector) -> tuple[list[_After], NDArray[np.float64]]:
-        """What may follow each action at b, and all beliefs in one table."""
-        return self.split((self._before @ b).reshape(self.shape[1], -1))
+    def after(self, b: FloatVector) -> Successors:
+        """The beliefs that may follow b."""
+        weights = np.zeros((self.shape[1], len(self.e_s)))
+        spread(self.step.indptr, self.step.indices, self.step.data, b, weights)
+        return Successors(*group_beliefs(weights, self.e_s, self.group, self.shape[0]))
 
 
 def _kinds(
@@ -155,23 +155,15 @@ def informed(model: BeliefModel, above: FloatVector) -> NDArray[np.float64]:
     exceeds."""
     n, nA = model.shape
     groups = int(model.group[-1]) + 1
-    pairs = []
-    for step in model.step:  # for each (s, o) with o possible after s: a row over s'
-        row = np.repeat(np.arange(n), np.diff(step.indptr)) * groups + model.group[step.indices]
-        known, at = np.unique(row, return_inverse=True)
-        pairs.append(
-            (
-                known // groups,
-                sp.csr_array((step.data, (at, model.e_s[step.indices])), (len(known), n)),
-            )
-        )
+    step = model.step  # for each (s, a, o) with o possible after them: a row over s'
+    row = np.repeat(np.arange(n * nA), np.diff(step.indptr)) * groups + model.group[step.indices]
+    known, at = np.unique(row, return_inverse=True)
+    weight = sp.csr_array((step.data, (at, model.e_s[step.indices])), (len(known), n))
     Q = np.repeat(above[:, None], nA, axis=1)
     for _ in range(_INFORMED_SWEEPS):
-        lower = np.empty_like(Q)
-        for a, (s, weight) in enumerate(pairs):
-            best = np.asarray(weight @ Q).max(axis=1)
-            lower[:, a] = model.R[:, a] + model.gamma * np.bincount(s, best, minlength=n)
-        np.minimum(lower, Q, out=lower)
+        best = np.asarray(weight @ Q).max(axis=1)
+        onward = np.bincount(known // groups, best, minlength=n * nA).reshape(n, nA)
+        lower = np.minimum(model.R + model.gamma * onward, Q)
         if np.max(Q - lower, initial=0.0) <= 1e-10 * np.max(np.abs(lower), initial=1e-300):
             return lower
         Q = lower
@@ -224,7 +216,7 @@ class Bounds:
         self.steps: list[PlanStep] = []
         self._begun = len(below)
         self._node_of = np.arange(self._begun)
-        (self.first,), _ = model.split(model.start[None])
+        self.first = model.beginnings()
 
     # ------------------------------------------------------------------ the two bounds
 
@@ -249,7 +241,7 @@ class Bounds:
 
     def gap(self) -> Gap:
         """At the start, with room for rounding errors."""
-        _, mass, beliefs = self.first
+        mass, beliefs = self.first.chance, self.first.beliefs
         size = max(float(np.abs(self.corner).max()), float(np.abs(self.alphas).max()))
         steps = 1 / (1 - self.model.gamma) if self.model.gamma < 1 else self.backups + 1
         rounding = 8 * (self.model.shape[0] + 8) * sys.float_info.epsilon * size * steps
@@ -264,73 +256,56 @@ class Bounds:
         It goes down as long as the gap is worth more than what would halve the gap at the start,
         and no further once the clock (`time.monotonic`) passes `until`.
         """
-        _, mass, beliefs = self.first
+        mass, beliefs = self.first.chance, self.first.beliefs
         below = float(mass @ self.lower(beliefs))
         gaps = self.upper(beliefs) - self.lower(beliefs)
         size = float(mass @ gaps)
         worth = max(aim, size / 2)
-        i = int(np.argmax(mass * gaps))
-        b = beliefs[i]
-        way: list[FloatVector] = []
+        b = beliefs[np.argmax(mass * gaps)]
+        way: list[tuple[FloatVector, Successors]] = []
         while len(way) < self._depth and time.monotonic() <= until:
-            way.append(b)
+            after = self.model.after(b)
+            way.append((b, after))
             # a gap at depth t counts gamma^t at the start, so deeper down more of it is let pass
             worth = worth / self.model.gamma if 0 < self.model.gamma < 1 else worth
-            found = self._look(b)
+            found = self._look(b, after)
             # the action with the best upper bound: if it is not optimal, its bound comes down, and
             # another one is followed the next time; going by lower bounds would never find out
-            a = int(np.argmax(found.high))
-            groups, mass, beliefs = found.after[a]
-            if not len(groups):
-                break
+            follows = after.action == np.argmax(found.high)
             # of what may be seen, the one that the gap here is mostly made of
-            excess = mass * (found.gaps[a] - worth)
-            i = int(np.argmax(excess))
-            if excess[i] <= 0:
+            excess = np.where(follows, after.chance * (found.gaps - worth), 0.0)
+            i = int(np.argmax(excess)) if len(excess) else -1
+            if i < 0 or excess[i] <= 0:
                 break
-            b = beliefs[i]
-        for b in reversed(way):  # from the end: each backup then uses the ones below it
-            self._back_up(b)
+            b = after.beliefs[i]
+        for b, after in reversed(way):  # from the end: each backup then uses the ones below it
+            self._back_up(b, after)
             if time.monotonic() > until:
                 return  # every bound on the way is valid, so any moment is good
-        _, mass, beliefs = self.first
         # a way that closed little was too short to meet a reward; one that did need not be longer
         if float(mass @ self.lower(beliefs)) - below < (1 - _STALLED) * size:
             self._depth = min(_DEEPEST, self._depth + max(1, self._depth // 4))
 
-    def _look(self, b: FloatVector) -> _Look:
-        # all successors at once: calls into kernels cost as much as small tables of beliefs
-        after, beliefs = self.model.after(b)
-        low, high = b @ self.model.R, b @ self.model.R
-        values, which = self._best(beliefs)
-        above = self.upper(beliefs)
-        gaps = above - values
-        parts, end = [], 0
-        for a, (_, mass, _) in enumerate(after):
-            part = slice(end, end + len(mass))
-            low[a] += self.model.gamma * (mass @ values[part])
-            high[a] += self.model.gamma * (mass @ above[part])
-            parts.append(part)
-            end = part.stop
-        return _Look(after, low, high, [which[p] for p in parts], [gaps[p] for p in parts])
-
-    def _chosen(self, found: _Look) -> tuple[int, NDArray[np.int64]]:
-        """The action with the best lower bound, and the vector to go on with for each observation
-        that occurs. The first vector stands where one cannot follow."""
-        a = int(np.argmax(found.low))
-        chosen = np.zeros(int(self.model.group[-1]) + 1, dtype=np.int64)
-        chosen[found.after[a][0]] = found.best[a]
-        return a, chosen
+    def _look(self, b: FloatVector, after: Successors) -> _Look:
+        values, which = self._best(after.beliefs)
+        above = self.upper(after.beliefs)
+        now, gamma, nA = b @ self.model.R, self.model.gamma, self.model.shape[1]
+        low = now + gamma * after.total(values, nA)
+        return _Look(low, now + gamma * after.total(above, nA), which, above - values)
 
     def _worth(self, a: int, chosen: NDArray[np.int64], alphas: NDArray[np.float64]) -> FloatVector:
         """The state values of "do a, then go on as those vectors"."""
         then = alphas[chosen[self.model.group], self.model.e_s]
-        return np.asarray(self.model.R[:, a] + self.model.gamma * (self.model.step[a] @ then))
+        return np.asarray(self.model.R[:, a] + self.model.gamma * (self.model.by_action[a] @ then))
 
-    def _back_up(self, b: FloatVector) -> None:
+    def _back_up(self, b: FloatVector, after: Successors) -> None:
         self.backups += 1
-        found = self._look(b)
-        a, chosen = self._chosen(found)
+        found = self._look(b, after)
+        a = int(np.argmax(found.low))
+        # the vector to go on with by observation; the first vector stands where none can follow
+        chosen = np.zeros(int(self.model.group[-1]) + 1, dtype=np.int64)
+        follows = after.action == a
+        chosen[after.seen[follows]] = found.best[follows]
         alpha = self._worth(a, chosen, self.alphas)
         if b @ alpha > self.lower(b[None])[0]:
             self.steps.append(PlanStep(a, self._node_of[chosen], int(self._node_of[0])))
@@ -365,13 +340,13 @@ class Bounds:
         self._count += 1
 
 
-@dataclass(frozen=True, eq=False)
-class _Look:
-    """A one-step lookahead from a belief. It holds what follows each action, the bounds on its
-    value, and at each successor the best vector and the gap."""
+class _Look(NamedTuple):
+    """A one-step lookahead: bounds on the value of each action.
 
-    after: list[_After]
+    For each successor it has the best vector and the gap.
+    """
+
     low: FloatVector
     high: FloatVector
-    best: list[NDArray[np.int64]]
-    gaps: list[FloatVector]
+    best: NDArray[np.int64]
+    gaps: FloatVector

@@ -75,3 +75,37 @@ def highest(alphas, beliefs, values, which):
                 best = total
                 which[k] = i
         values[k] = best
+
+
+@compile_kernel
+def spread(row_ptr, pair, prob, b, weights):
+    """Add to `weights[a, (s', o)]` the chances of going there from the belief b."""
+    nA = weights.shape[0]
+    for s in np.flatnonzero(b):
+        for a in range(nA):
+            for k in range(row_ptr[s * nA + a], row_ptr[s * nA + a + 1]):
+                weights[a, pair[k]] += b[s] * prob[k]
+
+
+@compile_kernel
+def group_beliefs(weights, e_s, group, n):
+    """Divide weights over the pairs (s, o) into beliefs over n states, one for each observation.
+
+    Returned are the row of weights, the observation's number, its chance, and the belief.
+    """
+    mass = np.zeros((len(weights), group[-1] + 1))
+    for i in range(len(weights)):
+        for k in range(len(group)):
+            mass[i, group[k]] += weights[i, k]
+    row, seen = np.nonzero(mass)
+    number = np.zeros(mass.shape, dtype=np.int64)
+    chance = np.empty(len(row))
+    for j in range(len(row)):
+        number[row[j], seen[j]] = j
+        chance[j] = mass[row[j], seen[j]]
+    beliefs = np.zeros((len(row), n))
+    for i in range(len(weights)):
+        for k in range(len(group)):
+            if weights[i, k] > 0:
+                beliefs[number[i, group[k]], e_s[k]] = weights[i, k] / mass[i, group[k]]
+    return row, seen, chance, beliefs
