@@ -119,6 +119,25 @@ def shortcuts_by_definition(P: POMDP, pi: Policy, near: float = 1e-9) -> dict[tu
     return found
 
 
+def rows_that_matter(P: POMDP, pi: Policy) -> frozenset[tuple]:
+    """The choices {(o, a)} of a deterministic policy in the rows that it leads to, or that a
+    deviation leads to which TD values as much as the policy's own action or more."""
+    tables, td = Tables(P, pi), td_by_sweeps(P, pi)
+
+    def led_to(states: np.ndarray) -> np.ndarray:
+        for _ in P.S:
+            states = states | (states @ tables.step > 0)
+        return states & ~tables.ended
+
+    states = led_to(tables.mu > 0)
+    after = np.zeros_like(states)
+    for s, o in np.argwhere(states[:, None] & (tables.omega > 0)):
+        for a in np.flatnonzero(td[o] >= expect(tables.pi[o], td[o]) - 1e-9):
+            after |= tables.p[s, a] > 0
+    rows = np.flatnonzero((states | led_to(after)) @ tables.omega)
+    return frozenset((P.O[o], P.A[int(tables.pi[o].argmax())]) for o in rows.tolist())
+
+
 def _monte_carlo(tables: Tables) -> np.ndarray:
     """q_pi(s, a) from rewards added up along pi."""
     v = np.zeros(len(tables.mu))

@@ -82,8 +82,8 @@ class ShortcutCount(Showing):
         lines = self.pi.lines(reached_rows(self.P, self.pi), most=12)
         notes = (
             f"The shortcuts listed are those of the policy {'; '.join(lines)}.",
-            f"P(s|o) by {self.weights}; policies that agree on the rows that decide their "
-            "shortcuts count once.",
+            f"P(s|o) by {self.weights}. Policies count as one if they differ only in rows that "
+            "neither they nor the actions that TD overrates lead to.",
         )
         return replace(found, conclusion=said, notes=notes)
 
