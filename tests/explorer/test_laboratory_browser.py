@@ -215,10 +215,10 @@ def test_files_that_are_no_task_say_so_and_nothing_in_them_runs(page):
         page.choose("#memory", name)
         page.run_loop()
         page.click("#last")
-        page.run("document.getElementById('plane-card').open = true")
+        page.run("document.getElementById('slice-card').open = true")
         page.run("document.getElementById('lambda-card').open = true")
         page.run("document.getElementById('portrait-card').open = true")
-        page.click("#draw-plane")
+        page.click("#draw-slice")
         page.click("#settle")
         page.until("document.querySelectorAll('#portrait svg').length === 1")
     assert page.run("document.querySelectorAll('main img').length") == 0
@@ -241,10 +241,10 @@ def test_the_picture_can_be_saved_as_vectors_and_as_points(page):
     assert int.from_bytes(bytes(head[16:20])) == 1920
 
 
-def test_the_plane_and_the_lines_are_drawn(page):
-    page.run("document.getElementById('plane-card').open = true")
-    page.click("#draw-plane")
-    assert page.run("document.querySelectorAll('#plane rect').length") == 169
+def test_the_slice_and_the_lines_are_drawn(page):
+    page.run("document.getElementById('slice-card').open = true")
+    page.click("#draw-slice")
+    assert page.run("document.querySelectorAll('#slice rect').length") == 169
     page.run("document.getElementById('lambda-card').open = true")
     page.until("document.querySelectorAll('#lambda-chart polyline').length === 8")
 
@@ -425,7 +425,7 @@ def test_axe_finds_nothing(page, dark):
     page.look(1280, 900, dark)
     show(page, "task=recall4&m=B1&exact=1&with=OA1&at=end")
     page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    page.click("#draw-plane")
+    page.click("#draw-slice")
     page.click("#settle")
     page.until("document.querySelectorAll('#portrait svg').length === 1")
     assert page.violations() == []

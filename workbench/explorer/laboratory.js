@@ -1,4 +1,4 @@
-/* The laboratory's cards: fractions, learners in a worker, the phase plane, TD against Monte Carlo, where learning settles, beliefs,
+/* The laboratory's cards: fractions, learners in a worker, a slice of the policies, TD against Monte Carlo, where learning settles, beliefs,
  * two memories side by side, files in and out. */
 "use strict";
 (function (W) {
@@ -160,29 +160,29 @@
     page.restart(pi);
   }
 
-  // ------------------------------------------------------------------ the phase plane
+  // ------------------------------------------------------------------ a slice of the policies
 
   let axes = null;
 
-  function drawPlaneControls() {
+  function drawSliceControls() {
     const { P } = page;
-    if (drawPlaneControls.P === P) return;
-    drawPlaneControls.P = P;
+    if (drawSliceControls.P === P) return;
+    drawSliceControls.P = P;
     const rows = W.decidingRows(P).slice(0, 40), label = (o) => { const { m, o: seen } = W.rowLabels(P, o); return [m, seen].filter((x) => x !== null).join(", "); };
     const options = rows.flatMap((o) => Array.from({ length: P.nA }, (_, a) => `<option value="${o},${a}">${W.escape(`${label(o)}: ${W.actionLabel(P, a)}`)}</option>`)).slice(0, 400).join("");
     const greedy = page.loop.now ? page.loop.greedy : null, first = rows[0], second = rows[1] === undefined ? rows[0] : rows[1];
     const pick = (o, otherwise) => (greedy && greedy[o] >= 0 ? greedy[o] : otherwise);
     axes = [`${first},${pick(first, 0)}`, `${second},${second === first ? (pick(first, 0) + 1) % P.nA : pick(second, 0)}`];
-    $("plane-x").innerHTML = $("plane-y").innerHTML = options;
-    $("plane-x").value = axes[0];
-    $("plane-y").value = axes[1];
-    $("plane").innerHTML = "";
-    $("plane-said").textContent = "";
+    $("slice-x").innerHTML = $("slice-y").innerHTML = options;
+    $("slice-x").value = axes[0];
+    $("slice-y").value = axes[1];
+    $("slice").innerHTML = "";
+    $("slice-said").textContent = "";
   }
 
-  function drawPlane() {
-    const { P, loop } = page, [first, second] = [$("plane-x").value, $("plane-y").value].map((text) => text.split(",").map(Number));
-    if (first.join() === second.join()) { $("plane-said").textContent = "Choose two different probabilities."; return; }
+  function drawSlice() {
+    const { P, loop } = page, [first, second] = [$("slice-x").value, $("slice-y").value].map((text) => text.split(",").map(Number));
+    if (first.join() === second.join()) { $("slice-said").textContent = "Choose two different probabilities."; return; }
     const flow = W.sliceFlow(P, loop.pi, first, second, Array.from({ length: 13 }, (_, i) => i / 12), state.weights), size = 420, left = 46, low = 40;
     const px = (x) => left + x * (size - left - 16), py = (y) => size - low - y * (size - low - 16);
     const values = flow.map(({ value }) => value).filter(Number.isFinite), least = Math.min(...values), most = Math.max(...values);
@@ -196,14 +196,14 @@
       return `${box}<line class="flow" x1="${px(x)}" y1="${py(y)}" x2="${ex.toFixed(1)}" y2="${ey.toFixed(1)}" marker-end="url(#head)"/>`;
     });
     const here = [first, second].map(([o, a]) => loop.pi[o * P.nA + a]);
-    const labels = [$("plane-x"), $("plane-y")].map((select) => W.escape(select.selectedOptions[0].textContent));
-    $("plane").innerHTML = `<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="where the loop sets out, from each policy of the plane; now at ${here.map((x) => x.toFixed(3)).join(", ")}">` +
+    const labels = [$("slice-x"), $("slice-y")].map((select) => W.escape(select.selectedOptions[0].textContent));
+    $("slice").innerHTML = `<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="where the loop sets out, from each policy of the slice; now at ${here.map((x) => x.toFixed(3)).join(", ")}">` +
       '<defs><marker id="head" viewBox="0 0 6 6" refX="5" refY="3" markerWidth="5" markerHeight="5" orient="auto"><path d="M0 0L6 3L0 6z" class="tip"/></marker></defs>' +
       `${parts.join("")}<circle class="agent" cx="${px(here[0])}" cy="${py(here[1])}" r="6"/>` +
       `<text x="${(left + size - 16) / 2}" y="${size - 6}" text-anchor="middle">π(${labels[0]})</text>` +
       `<text transform="translate(12 ${(size - low) / 2}) rotate(-90)" text-anchor="middle">π(${labels[1]})</text>` +
       `<text x="${left}" y="${size - 22}" text-anchor="middle">0</text><text x="${size - 16}" y="${size - 22}" text-anchor="middle">1</text></svg>`;
-    $("plane-said").textContent = `Arrows: which way an update towards greedy goes. Dots: it stays. Shade: the value, from ${W.shown(least)} to ${W.shown(most)}. The ring is the policy on show, which fixes everything else.`;
+    $("slice-said").textContent = `Arrows: which way an update towards greedy goes. Dots: it stays. Shade: the value, from ${W.shown(least)} to ${W.shown(most)}. The ring is the policy on show, which fixes everything else.`;
   }
 
   // ------------------------------------------------------------------ TD against Monte Carlo
@@ -373,7 +373,7 @@
     drawFractions();
     drawOther();
     drawLearner();
-    drawPlaneControls();
+    drawSliceControls();
     drawLambda();
     W.beliefCard.draw();
     drawBelief();
@@ -409,7 +409,7 @@
   on("learn", "click", learn);
   on("learner-reset", "click", resetLearner);
   on("take-greedy", "click", takeGreedy);
-  on("draw-plane", "click", drawPlane);
+  on("draw-slice", "click", drawSlice);
   on("lambda-row", "change", drawLambda);
   on("lambda-card", "toggle", drawLambda);
   on("settle", "click", settle);
