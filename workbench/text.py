@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import html
+import math
 import unicodedata
 from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
@@ -109,6 +110,17 @@ def brief(x: Any) -> str:
     ('3/4', '2.12576')
     """
     return shown(x, longest=8)
+
+
+def between(lower: Any, upper: Any, margin: Any = 0) -> str:
+    """A value, or the two bounds on it if they are further apart than the margin.
+
+    >>> between(1.0, 1.5, 1e-6), between(1.0, 1.0 + 1e-9, 1e-6), between(3, float("inf"))
+    ('1 to 1.5', '1', 'at least 3')
+    """
+    if upper - lower <= margin:
+        return brief(lower)
+    return f"at least {brief(lower)}" if upper == math.inf else f"{brief(lower)} to {brief(upper)}"
 
 
 def _rounded(x: Fraction, digits: int) -> str:

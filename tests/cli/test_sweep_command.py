@@ -63,7 +63,7 @@ def swept(tmp_path_factory):
 def test_results_go_to_a_folder_named_like_the_file(swept):
     folder, said = swept
     assert "9 cells computed" in said
-    assert "0 found" in said
+    assert "0 were there already" in said
     assert len(list((folder / "cells").glob("*.parquet"))) == 9
 
 
@@ -71,7 +71,7 @@ def test_a_second_run_finds_everything(swept):
     folder, _ = swept
     said = run("sweep", folder.with_suffix(".toml"), "--executor", "local", "--workers", "1")
     assert "0 cells computed" in said.output
-    assert "9 found" in said.output
+    assert "9 were there already" in said.output
 
 
 def test_the_table_fits_into_80_columns_and_has_a_row_for_each_combination(swept):
@@ -288,7 +288,7 @@ def test_cells_that_fail_are_told_at_the_end_with_their_settings_and_tried_again
     again = run("sweep", path)
     assert again.exit_code == 0
     assert "2 cells computed" in again.output
-    assert "7 found" in again.output
+    assert "7 were there already" in again.output
 
 
 def test_ctrl_c_keeps_what_is_finished_and_says_so(tmp_path, monkeypatch):
@@ -365,7 +365,7 @@ def test_the_budget_ends_a_run_and_the_next_one_continues(tmp_path):
     assert "5 cells computed" in first
     assert "4 cells are left" in first
     assert "4 cells computed" in second
-    assert "5 found" in second
+    assert "5 were there already" in second
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(swept):

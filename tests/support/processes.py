@@ -114,9 +114,9 @@ def _state(pid):
 
 
 def ended(process):
-    """How many cells a sweep has computed and found."""
+    """How many cells a sweep has computed, and how many were there already."""
     out, errors = process.communicate(timeout=HANGS)
     assert process.returncode == 0, out + errors
     return tuple(
-        int(re.search(rf"(\d+)( cells)? {word}", out)[1]) for word in ("computed", "found")
+        int(re.search(rf"(\d+)( cells)? {word}", out)[1]) for word in ("computed", "were there")
     )

@@ -36,6 +36,14 @@ def test_a_terminal_that_is_too_narrow_cuts_nothing():
     assert "1/3 ± 0.1" in SHEET.text(5)
 
 
+def test_two_bounds_are_written_below_each_other_rather_than_beyond_the_margin():
+    bounds = (WrittenNumber(None, "-13.3153 to 19.3714"), WrittenNumber(None, "~0.591255 to 1.7"))
+    sheet = Sheet("Bounds", (Column("best det.", "", True), Column("loop", "", True)), (bounds,))
+    lines = sheet.text(30).splitlines()
+    assert max(map(len, lines)) <= 30
+    assert {"-13.3153", "~0.591255"} <= {word for line in lines for word in line.split()}
+
+
 def test_numbers_stand_right_and_words_left():
     rows = [line for line in SHEET.text(200).splitlines() if line.startswith(("left", "right"))]
     ends = [row.index(end) + len(end) for row, end in zip(rows, ("± 0.1", "e+06"), strict=True)]

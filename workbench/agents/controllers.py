@@ -41,7 +41,7 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.tables.sheet import Column, Drawn, Sheet, Showing
-from workbench.text import counted, show, shown
+from workbench.text import brief, counted, show, shown
 
 _MOST_ROWS = 40
 """Lines of the table; the others are counted."""
@@ -107,7 +107,7 @@ class Controller(Showing, Drawn):
         lines = self.lines()
         more = len(lines) - _MOST_ROWS
         notes = (f"And {counted(more, 'more line')}.",) if more > 0 else ()
-        said = f"It has {counted(len(self), 'node')} and is worth {shown(self.value, longest=40)}."
+        said = f"It has {counted(len(self), 'node')} and is worth {brief(self.value)}."
         title = f"Controller for {self.P.name}"
         return Sheet(title, columns, tuple(lines[:_MOST_ROWS]), said, notes)
 

@@ -172,8 +172,8 @@ def _listed(name: str, max_states: int, max_seconds: float) -> POMDP:
 
 def _cells(row: CensusRow) -> list[str]:
     from workbench.sufficiency.census import CLOSE, COLUMNS
-    from workbench.sufficiency.needs_memory import between, verdict
-    from workbench.text import UNDEFINED, brief
+    from workbench.sufficiency.needs_memory import verdict
+    from workbench.text import UNDEFINED, between, brief
 
     found = [row.task]
     for column in COLUMNS:

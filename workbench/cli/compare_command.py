@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.task_name import TaskName, find_task
-from workbench.text import brief
+from workbench.text import between, brief
 
 
 def compare_command(
@@ -31,6 +31,7 @@ def compare_command(
     Example: workbench compare recall4 -m B1 -m B2 -m OA1
     """
     from workbench.console import print_sheet
+    from workbench.core.weights import WEIGHTS
     from workbench.progress import until_ctrl_c
     from workbench.sufficiency.comparison import Comparison, ceiling
     from workbench.sufficiency.comparison import compare as compared
@@ -43,18 +44,21 @@ def compare_command(
         names = memory or ["none", "K1", "B1", "O1", "OA1"]
         for row in compared(P, names, step=step, max_seconds=seconds):
             found.append(row)  # one by one: Ctrl-C keeps those that are done
-    used = dict.fromkeys(row.oracle.weights for row in found if row.oracle is not None)
-    loop = (
-        f"where it ends from uniform, step size {step}, P(s|o) by {' or '.join(used) or 'visits'}"
-    )
+    names = dict.fromkeys(row.oracle.weights for row in found if row.oracle is not None)
+    used = " or ".join(WEIGHTS[name].words for name in names or ("visits",))
+    loop = f"where it ends from uniform, step size {step}, P(s|o) by {used}"
     columns = (
         Column("memory"),
         Column("states", "of the task with this memory"),
         Column("obs.", "observations there"),
         Column("acts", "actions there"),
-        Column("best det.", "value of the best deterministic policy (<= before a bound)", True),
+        Column("best det.", "value of the best deterministic policy (to: no more than)", True),
         Column("oracle loop", f"{loop} (~: goes on moving)", True),
-        Column("shortcuts", "strict + weak, of the optimal policies", True),
+        Column(
+            "shortcuts",
+            "non-Markovian shortcuts of the optimal policies, strict + weak (?: perhaps more)",
+            True,
+        ),
         Column("expressive", "whether the memory can tell all beliefs apart", True),
     )
     rows = tuple(
@@ -76,8 +80,6 @@ def compare_command(
 
 def _conclusion(best: Any, found: list[Any]) -> str:
     """Which memories are enough, and which of these the oracle loop makes use of."""
-    from workbench.sufficiency.needs_memory import between
-
     margin = 1e-9 * max(1.0, abs(float(best.upper)))  # values of memories are floats
     value = between(best.lower, best.upper, margin)
     said = f"The best policy of the whole history is worth {value}."
@@ -93,18 +95,17 @@ def _conclusion(best: Any, found: list[Any]) -> str:
         and row.oracle.ended == "fixed"
         and abs(float(_end(row.oracle)) - float(row.best.value)) <= margin
     ]
-    loop = f"the oracle loop settles there with {_listed(settles)}"
-    return f"{said} {_listed(enough)} can reach that; {loop}."
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(names) if names else "none of them"
+    if settles:
+        loop = f"settles there with {' and '.join(settles)}"
+    else:
+        loop = "does not settle there" + (" with any of them" if len(enough) > 1 else "")
+    return f"{said} {' and '.join(enough)} can reach that; the oracle loop {loop}."
 
 
 def _best(best: Any) -> str:
     if best is None:
         return "?"
-    return brief(best.value) if best.certified else f"{brief(best.value)} <= {brief(best.bound)}"
+    return brief(best.value) if best.certified else between(best.value, best.bound)
 
 
 def _oracle(run: Any) -> str:

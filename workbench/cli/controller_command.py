@@ -58,11 +58,11 @@ def controller_command(
     console = plain_console()
     P = find_task(task)
     if load is not None:
-        found, words = load_controller(P, load), f"from {load}"
+        found, words = load_controller(P, load), f"The controller is that of {load}."
     else:
         found, words = _best(P, memory, seconds)
     least = found.minimised()
-    notes = [f"The controller is {words}."]
+    notes = [words]
     if len(least) < len(found):
         alike = f"{counted(len(found), 'node')} merged to {len(least)}"
         notes.append(f"{alike}: nothing told the others apart.")
@@ -84,8 +84,13 @@ def _best(P: POMDP, memory: str, seconds: float) -> tuple[Controller, str]:
 
     attached = attach(memory, P)
     best = best_memoryless(augment(P, attached), max_seconds=seconds)
-    words = "optimal" if best.certified else f"the best found in {seconds:g} s"
-    return controller_of(P, attached, best.policy), f"{words} with {memory}"
+    policy = "memoryless policy" if memory == "none" else f"policy with {memory}"
+    words = (
+        f"No deterministic {policy} is worth more."
+        if best.certified
+        else f"The best deterministic {policy} that was found in {seconds:g} s."
+    )
+    return controller_of(P, attached, best.policy), words
 
 
 def _draw(controller: Controller, path: Path) -> None:

@@ -23,7 +23,13 @@ def critical_points_command(
         typer.Option(parser=whole, help="How many random policies to run the oracle loop from."),
     ] = 0,
     seed: Annotated[int, typer.Option(help="The seed of the random policies.")] = 0,
-    faces: Annotated[int, typer.Option(parser=whole, help="The most faces to look at.")] = 2_000,
+    faces: Annotated[
+        int,
+        typer.Option(
+            parser=whole,
+            help="The most faces to look at. A face says for each row which actions may be taken.",
+        ),
+    ] = 2_000,
     seconds: Annotated[
         float, typer.Option(help="The time limit. The rest is reported as undecided.")
     ] = 60.0,

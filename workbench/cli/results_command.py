@@ -112,7 +112,8 @@ def _sheet(listing: Listing) -> Sheet:
     )
     known = [row for row in rows if row[-1] != "?" and row[-2] != "-"]
     reached = sum(float(row[-2]) >= float(row[-1]) - _CLOSE for row in known)
-    said = f"In {reached} of {len(known)} results the value reaches the best deterministic one."
+    said = f"The value reaches the best deterministic one in {reached} of {len(known)} results"
+    said += "." if len(known) == len(rows) else " that have both numbers."
     notes = (f"?: the best value is not proved within {_SECONDS_FOR_BEST:g} second.",)
     used = notes if any(row[-1] == "?" for row in rows) else ()
     return Sheet(counted(len(rows), "result"), columns, rows, said if known else "", used)

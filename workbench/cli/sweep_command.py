@@ -135,8 +135,8 @@ def _run(sweep: Sweep, folder: Path, executor: Executor, console: Console) -> No
             raise
     took = duration(time.monotonic() - began)
     console.print(
-        f"{computed:,} cells computed ({steps / 1e6:,.1f} million steps) in {took}, {found:,} "
-        "found.",
+        f"{computed:,} cells computed ({steps / 1e6:,.1f} million steps) in {took}; "
+        f"{found:,} were there already.",
         soft_wrap=True,
     )
     left = len(sweep.cells) - computed - found - len(failed)
@@ -149,6 +149,6 @@ def _run(sweep: Sweep, folder: Path, executor: Executor, console: Console) -> No
         console.print(f"Set aside and computed again: {line}", soft_wrap=True)
     if not store.claims.works:
         console.print("This file system has no locks: run only one sweep at a time on it.")
-    console.print(f"Results: workbench results {folder}", soft_wrap=True)
+    console.print(f"To see them: workbench results {folder}", soft_wrap=True)
     if failed:
         raise CellError(failed)

@@ -43,6 +43,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.repetition import repeat_episodes
 from workbench.core.steps import Schedule
 from workbench.core.ties import Tie
+from workbench.core.weights import WEIGHTS
 from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
 from workbench.tables.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
@@ -178,7 +179,8 @@ class Improvement(Showing, Drawn):
         value = WrittenNumber(reached, spread) if moving else reached
         row = (self.values[0], value, *([] if best is None else [best]), self.iterates, how)
         notes = [
-            f"Greedy takes the {self.tie_rule} of equal actions; {size}; P(s|o) by {self.weights}."
+            f"Greedy takes the {self.tie_rule} of equal actions; {size}; P(s|o) by "
+            f"{WEIGHTS[self.weights].words}."
         ]
         if self.limit is not None:
             lines = self.limit.lines(reached_rows(self.P, self.limit))

@@ -197,9 +197,9 @@ class GreedyLoop:
         if not self.exact and np.isinf(found.error[is_open > 0]).any():
             o = int(np.flatnonzero((is_open > 0) & np.isinf(found.error))[0])
             raise NotSolved(
-                f"{self.P.name}: o={self.P.O.text(self.P.O[o])} is seen, and floats cannot find "
-                "how often to any accuracy, so that nothing is known about q(o, a) there: use "
-                + ("exact=True" if self.P.is_exact else "Fractions and exact=True")
+                f"{self.P.name}: o={self.P.O.text(self.P.O[o])} is seen too rarely to compute "
+                "in floats how often, so q(o, a) is not known there. Python's exact=True does"
+                + ("" if self.P.is_exact else ", with a task in Fractions")
             )
         return Glance(found, tau, is_open > 0)
 

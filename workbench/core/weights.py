@@ -130,9 +130,13 @@ def mean_over_actions(
 
 
 class Weighting:
-    """A way to weigh states. Subclasses say how often each is met."""
+    """A way to weigh states. Subclasses say how often each is met.
+
+    `words` is what a sentence calls it: P(s|o) by discounted visits.
+    """
 
     name: str
+    words: str
 
     def __repr__(self) -> str:
         return self.name
@@ -152,7 +156,7 @@ class Weighting:
 
 
 class Visits(Weighting):
-    name = "visits"
+    name = words = "visits"
 
     def occupancy(self, chain: Chain) -> tuple[Solution, Mask]:
         return _expected_visits(chain, _endless(chain)), chain.visited
@@ -162,7 +166,7 @@ class Visits(Weighting):
 
 
 class Discounted(Weighting):
-    name = "discounted"
+    name, words = "discounted", "discounted visits"
 
     def occupancy(self, chain: Chain) -> tuple[Solution, Mask]:
         D = chain.D
@@ -179,7 +183,7 @@ class Discounted(Weighting):
 
 
 class Stationary(Weighting):
-    name = "stationary"
+    name, words = "stationary", "long-run shares of time"
 
     def occupancy(self, chain: Chain) -> tuple[Solution, Mask]:
         D, field = chain.D, chain.D.field
@@ -206,7 +210,7 @@ class Stationary(Weighting):
 
 
 class FirstVisit(Weighting):
-    name = "first-visit"
+    name, words = "first-visit", "first visits"
 
     def occupancy(self, chain: Chain) -> tuple[Solution, Mask]:
         return WEIGHTS["visits"].occupancy(chain)

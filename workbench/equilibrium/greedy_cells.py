@@ -69,8 +69,8 @@ class DenseTask:
         alive = np.flatnonzero(~P.terminal.mask)
         if len(alive) > most:
             raise TooLarge(
-                f"{P.name} has {len(alive):,} states that are not terminal; greedy policies are "
-                f"looked at up to {most:,}. Take a smaller memory"
+                f"{P.name} has {len(alive):,} states that are not terminal, and its greedy "
+                f"policies are looked at only up to {most:,}. Take a smaller memory"
             )
         nS, nA = len(P.S), len(P.A)
         outcome = own_rows(P.p.row_ptr)

@@ -31,6 +31,7 @@ from workbench.core.shortcuts import (
 )
 from workbench.core.td import td_values
 from workbench.core.ties import sign_of_difference, tie_order
+from workbench.core.weights import WEIGHTS
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.branch_and_bound import forced
 from workbench.optima.follow import first_open, follow
@@ -82,8 +83,8 @@ class ShortcutCount(Showing):
         lines = self.pi.lines(reached_rows(self.P, self.pi), most=12)
         notes = (
             f"The shortcuts listed are those of the policy {'; '.join(lines)}.",
-            f"P(s|o) by {self.weights}. Policies count as one if they differ only in rows that "
-            "neither they nor the actions that TD overrates lead to.",
+            f"P(s|o) by {WEIGHTS[self.weights].words}. Policies count as one if they differ only "
+            "in rows that neither they nor the actions that TD overrates lead to.",
         )
         return replace(found, conclusion=said, notes=notes)
 

@@ -12,7 +12,7 @@ from workbench.core.pomdp import POMDP
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.tables.sheet import WrittenNumber
-from workbench.text import UNDEFINED, brief
+from workbench.text import UNDEFINED, between
 
 SECONDS = 5.0
 """A search for the best policy that is only there for comparison takes no longer."""
@@ -36,7 +36,7 @@ def quick_best(
 def best_cell(
     P: POMDP, criterion: str = "return", seconds: float = SECONDS
 ) -> Number | WrittenNumber:
-    """The best value as a cell of a table: one that is not proved is written as a bound.
+    """The best value as a cell of a table: one that is not proved is written with its bound.
 
     >>> from workbench.improvement.batch import sequence_task
     >>> best_cell(sequence_task([[0, 1], [1, 0]]))
@@ -45,7 +45,9 @@ def best_cell(
     found: Any = quick_best(P, criterion, seconds)
     if found is None:
         return WrittenNumber(None, UNDEFINED)
-    return found.value if found.certified else WrittenNumber(found.value, f"≥ {brief(found.value)}")
+    if found.certified:
+        return found.value
+    return WrittenNumber(found.value, between(found.value, found.bound))
 
 
 Improvement.find_best = staticmethod(partial(best_cell, seconds=1.0))

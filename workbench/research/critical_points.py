@@ -172,7 +172,9 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
             Column("value", "what the policy is worth"),
             Column(
                 "kind",
-                "maximum: gradient ascent can stop (strict: all policies near are worse)",
+                "maximum: gradient ascent can stop (strict: all policies near are worse); "
+                "saddle: some changes help, others harm; degenerate: second derivatives do not "
+                "decide",
             ),
             Column("free", "how many probabilities can move both ways; 0: a deterministic policy"),
             Column("policy", self.points[0].policy.legend if self.points else ""),
@@ -267,8 +269,8 @@ def critical_points(
         rows = sum(len(row) > 1 for row in options)
         raise TooLarge(
             f"{P.name} has more than {max_faces:,} faces to look at: {rows} rows of up to "
-            f"{max(map(len, options))} actions; four rows of two actions have 81. Take a smaller "
-            "memory, or a larger max_faces"
+            f"{max(map(len, options))} actions. A face says for each row which actions may be "
+            "taken. Take a smaller memory, or a larger max_faces"
         )
     if not faces:
         raise NeverEnds(

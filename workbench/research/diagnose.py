@@ -158,7 +158,8 @@ class Diagnosis(Showing, Drawn):
         gap = "none ends" if self.gap is None else self._range(*self.gap)
         value = self._range(self.lower, self.upper)
         yield "Value of the best policy of the history", value, "", ""
-        best = "none ends" if self.best is None else self._range(self.best.value, self.best.bound)
+        most = None if self.best is None else min(self.best.bound, self.upper)
+        best = "none ends" if self.best is None else self._range(self.best.value, most)
         yield "Value of the best policy of (m, o)", best, "", gap
         u = self.uniformity
         same = "Same best q-values for all histories that end in (m, o)? [1]"
@@ -191,6 +192,8 @@ class Diagnosis(Showing, Drawn):
         bound = self._loss(self.window_bound) if self.window_bound is not None else ""
         fade = "Factor by which the error of a wrong belief shrinks with each step [6]"
         fades = "no bound" if self.filter_rate is None else shown(self.filter_rate)
+        if self.filter_rate is not None and self.filter_rate >= 1:
+            fades += " (it need not shrink)"
         yield fade, self._in_time("filter_rate", fades), bound, gap if bound else ""
         rank = self._in_time("rank", shown(self.rank))
         yield "How many numbers predict all that follows [7]", rank, "", ""

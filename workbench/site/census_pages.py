@@ -16,8 +16,8 @@ from workbench.core.errors import WorkbenchError
 from workbench.site.filter_bar import SCRIPT, filter_bar
 from workbench.site.material import Material
 from workbench.sufficiency.census import COLUMNS
-from workbench.sufficiency.needs_memory import between, verdict
-from workbench.text import UNDEFINED, escape_html
+from workbench.sufficiency.needs_memory import verdict
+from workbench.text import UNDEFINED, between, escape_html
 
 if TYPE_CHECKING:
     import pandas as pd

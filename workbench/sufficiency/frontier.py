@@ -33,7 +33,7 @@ from workbench.optima.mdp import from_states, size_of_values
 from workbench.optima.optimum import HistoryOptimum
 from workbench.plain_numbers import deadline, share_of
 from workbench.tables.sheet import Column, Drawn, Sheet, Showing
-from workbench.text import brief, counted, did_you_mean
+from workbench.text import between, brief, counted, did_you_mean
 
 FAMILIES = ("K", "B", "O", "OA")
 _MOST_STATES = 20_000
@@ -137,13 +137,16 @@ class Frontier(Showing, Drawn):
             for step in self.steps
         ]
         lower, upper = self.history.lower, self.history.upper
-        close = upper - lower <= self.margin
-        best = brief(lower) if close else f"{brief(lower)} to {brief(upper)}"
+        best = between(lower, upper, self.margin)
         said = f"The best policy of the whole history is worth {best}"
-        if self.enough is None:
-            said += "; no controller looked at reaches that."
-        else:
+        near = next((x for x in self.steps if x.value >= lower - self.margin), None)
+        if self.enough is not None:
             said += f"; {counted(self.enough, 'node')} of memory reach it."
+        elif near is not None:
+            off = f"{float(upper - near.value):.1g}"
+            said += f"; {counted(near.nodes, 'node')} of memory come within {off} of it."
+        else:
+            said += "; no controller looked at reaches that."
         notes = tuple(f"{name} was left out: {why}." for name, why in self.left_out)
         return Sheet(f"Value by memory on {self.P.name}", columns, tuple(rows), said, notes)
 

@@ -148,7 +148,7 @@ class GapCloser:
         if bounded is not None and not self.mixing and bounded.bound < self.lower:
             reason = (
                 f"a history-based policy is worth {brief(self.lower)}, no deterministic one more "
-                f"than {brief(bounded.bound)}, and chance does not close a gap"
+                f"than {brief(bounded.bound)}; then no stochastic one is as good either"
             )
             return Attempt(family.name, False, reason, value)
         return Attempt(family.name, None, f"the best policy found is worth {brief(value)}", value)

@@ -29,7 +29,7 @@ from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
 from workbench.plain_numbers import deadline
 from workbench.sufficiency.gap import Attempt, GapCloser, Limits, climb_by_ascent
 from workbench.tables.sheet import Column, Drawn, Sheet, Showing
-from workbench.text import brief
+from workbench.text import between, brief
 
 KINDS = {"K": K, "B": B, "O": O, "OA": OA}
 FAMILIES = tuple(KINDS)
@@ -223,15 +223,6 @@ class Necessity(Showing, Drawn):
 def verdict(holds: bool | None) -> str:
     """yes, no or undecided, in words."""
     return {True: "yes", False: "no", None: "not decided"}[holds]
-
-
-def between(lower: Number, upper: Number, margin: float) -> str:
-    """A value, or the two bounds on it if they are further apart than the margin.
-
-    >>> between(1.0, 1.5, 1e-6), between(1.0, 1.0 + 1e-9, 1e-6)
-    ('1 to 1.5', '1')
-    """
-    return brief(lower) if upper - lower <= margin else f"{brief(lower)} to {brief(upper)}"
 
 
 # ---------------------------------------------------------------------- the question

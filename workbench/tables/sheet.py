@@ -125,20 +125,22 @@ class Sheet:
         return "\n".join([*lines, *([""] if told else []), *told, *notes])
 
     def _widths(self, cells: list[list[str]], width: int) -> list[int]:
-        """Widths of the columns. If the table is too wide, the widest columns of words shrink."""
+        """Widths of the columns. If the table is too wide, the widest columns of words shrink, and
+        where that is not enough, those of numbers with words between."""
         widths = [
             max(len(part) for x in column for part in x.split("\n"))
             for column in zip(*cells, strict=True)
         ]
-        words = [j for j in range(len(widths)) if not self._is_right(j) and self.title]
-        least = {
-            j: max(_NARROWEST, *(len(word) for row in cells for word in row[j].split()))
-            for j in words
-        }
+        least = [
+            max(_NARROWEST, *(len(word) for row in cells for word in row[j].split()))
+            if self.title
+            else widths[j]
+            for j in range(len(widths))
+        ]
         for _ in range(sum(widths) + 2 * (len(widths) - 1) - width):
-            giving = [j for j in words if widths[j] > least[j]]
+            giving = [j for j in range(len(widths)) if widths[j] > least[j]]
             if giving:
-                widths[max(giving, key=lambda j: widths[j])] -= 1
+                widths[max(giving, key=lambda j: (not self._is_right(j), widths[j]))] -= 1
         return widths
 
     __str__ = text
