@@ -19,7 +19,6 @@ from pomdps import gravity
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
 from workbench.core import chain, linear
 from workbench.core.errors import NotSolved
-from workbench.core.oracle import WarmOracle
 
 UNIT = F(1, 2**53)
 
@@ -515,12 +514,3 @@ def test_a_system_of_floats_has_the_solution_that_numpy_finds(transposed):
     system = np.eye(2) - 0.9 * (table.T if transposed else table)
     assert found.x == pytest.approx(np.linalg.solve(system, b), rel=1e-14)
     assert (found.error < 1e-14).all()
-
-
-def test_a_rare_reward_counts_by_its_chance_in_the_bound_of_a_warm_look():
-    rare = F(1, 10**9)
-    P = task(lambda s, a: {("end", 1): rare, ("end", 0): 1 - rare})
-    oracle = WarmOracle(P, "visits")
-    for _ in range(2):
-        look = oracle.look(uniform(P).prob.floats)
-        assert abs(F(look.q[0, 0]) - rare) <= F(look.error[0]) < 1e-15

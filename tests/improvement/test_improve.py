@@ -18,10 +18,12 @@ from typer.testing import CliRunner
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.core import ending
-from workbench.core.errors import NeverEnds, NotExact, PolicyError, WorkbenchError, WrongType
+from workbench.core.dynamics import dynamics
+from workbench.core.errors import NotExact, PolicyError, WorkbenchError, WrongType
+from workbench.core.fields import FLOATS
 from workbench.core.improve import improve, iterates, start_loop
 from workbench.core.loop_kernels import smallest_period
-from workbench.core.oracle import WarmOracle
+from workbench.core.oracle import look_at
 from workbench.core.steps import shrinking_steps
 from workbench.text import brief
 
@@ -151,7 +153,8 @@ def test_every_oracle_gives_the_same_answer(data, weights):
     assert tau.tolist() == exact.glance(here, Fraction(1)).tau.tolist()
     told = evaluate(P, pi, exact=True, weights=weights)
     numbers = told.q.array.astype(float)
-    for value, q in ((found.value, found.q), WarmOracle(P, weights).look(pi.prob.floats)[:2]):
+    general = look_at(dynamics(P, FLOATS), pi.prob.floats, weights)
+    for value, q in ((found.value, found.q), general[:2]):
         assert value == pytest.approx(float(told.value), abs=1e-11)
         assert np.allclose(q, numbers, rtol=0, atol=1e-11, equal_nan=True)
 
@@ -178,54 +181,27 @@ def rarely(once_in: int = 1000) -> POMDP:
 
 def test_q_is_right_behind_observations_that_are_hardly_ever_seen():
     P = rarely()
-    oracle, pi = WarmOracle(P, "visits"), uniform(P)
-    for _ in range(3):  # the first look is cold
-        exact = evaluate(P, pi, exact=True)
-        assert 0 < exact.visits[9] < Fraction(1, 10**25)
-        found = oracle.look(pi.prob.floats)
-        for o, a in np.ndindex(found.q.shape):
-            if exact.q.array[o, a] is not None:
-                off = abs(Fraction(float(found.q[o, a])) - exact.q.array[o, a])
-                assert off <= Fraction(float(found.error[o])) < Fraction(1, 10**6)
-        pi = pi.toward(Policy.deterministic(P, dict.fromkeys(P.O, "on")), Fraction(1, 10))
+    exact = evaluate(P, uniform(P), exact=True)
+    assert 0 < exact.visits[9] < Fraction(1, 10**25)
+    found = look_at(dynamics(P, FLOATS), uniform(P).prob.floats, "visits")
+    for o, a in np.ndindex(found.q.shape):
+        if exact.q.array[o, a] is not None:
+            off = abs(Fraction(float(found.q[o, a])) - exact.q.array[o, a])
+            assert off <= Fraction(float(found.error[o])) < Fraction(1, 10**9)
 
 
 def test_rows_whose_visits_underflow_count_as_unvisited():
     P = rarely(10**40)
-    oracle, pi = WarmOracle(P, "visits"), uniform(P).prob.floats
-    cold, warm = oracle.look(pi), oracle.look(pi)
-    for found in (cold, warm):  # rooms 6 and 7 are seen once in 10^240 times, 8 in 10^320
-        unseen = [o for o, row in zip(P.O, found.q, strict=True) if np.isnan(row).all()]
-        assert unseen == ["end", 4]
-        assert ((found.weight == 0) == np.isnan(found.q).all(axis=1)).all()
-        assert np.isfinite(found.error).all()
-        assert not found.lacking.any()
+    found = look_at(dynamics(P, FLOATS), uniform(P).prob.floats, "visits")
+    # rooms 6 and 7 are seen once in 10^240 times, 8 in 10^320
+    unseen = [o for o, row in zip(P.O, found.q, strict=True) if np.isnan(row).all()]
+    assert unseen == ["end", 4]
+    assert ((found.weight == 0) == np.isnan(found.q).all(axis=1)).all()
+    assert np.isfinite(found.error).all()
+    assert not found.lacking.any()
     run = improve(P, uniform(P), step=0.1)
     assert run.ended == "fixed"
     assert run.limit[4, "on"] == Fraction(1, 2)
-
-
-def test_policies_that_never_end_are_left_to_the_general_oracle():
-    P = POMDP.from_functions(
-        name="round",
-        A=["stop", "on"],
-        p=lambda s, a: {("end", 1) if a == "stop" else ("s", 0): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=HALF,
-        terminal={"end"},
-    )
-    on = Policy.deterministic(P, {"o": "on"})
-    for weights, q in (
-        ("visits", [np.nan, np.nan]),
-        ("discounted", [1, 0]),
-        ("stationary", [1, 0]),
-    ):
-        value, found, *_ = WarmOracle(P, weights).look(on.prob.floats)
-        assert value == 0
-        assert np.allclose(found, [q], equal_nan=True)
-    with pytest.raises(NeverEnds, match="s=s"):
-        improve(P.with_gamma(1), on, step=0.1)
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30))

@@ -15,12 +15,13 @@ from odd_models import draw_model, draw_policy
 import pomdps as tasks
 from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
 from workbench.certificates.loop import certify
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import NeverEnds, NotSolved, NotWeighted
-from workbench.core.fields import RATIONALS
+from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.horizon import exact_step
 from workbench.core.improve import improve, iterates, weights_for
 from workbench.core.numbers import Numbers
-from workbench.core.oracle import Oracle, WarmOracle
+from workbench.core.oracle import look_at
 from workbench.core.ties import EQUAL, ROUNDING, greedy_actions, same_actions, sign_of_difference
 from workbench.improvement.batch import sequence_task, stuck
 
@@ -320,8 +321,8 @@ def test_a_trap_that_is_not_visited_leaves_no_row_open(one, weights):
 @given(SEEDS, st.sampled_from(["visits", "discounted", "stationary"]), st.integers(1, 4))
 @example(375, "discounted", 4)  # rewards cancel, and without a future nothing else is rounded
 @example(7079, "visits", 4)
-def test_the_bound_of_the_sparse_oracle_is_one_on_odd_models(seed, weights, roundings):
-    """It holds for all policies whose probabilities are rounded so often, warm starts or not."""
+def test_the_bound_of_the_oracle_is_one_on_odd_models(seed, weights, roundings):
+    """It holds for all policies whose probabilities are rounded so often."""
     rng = random.Random(seed)
     if (P := draw_model(rng)) is None:
         return
@@ -330,11 +331,9 @@ def test_the_bound_of_the_sparse_oracle_is_one_on_odd_models(seed, weights, roun
     moved = np.array([[Fraction(x) for x in row] for row in pi])
     for o, a in np.ndindex(moved.shape):
         moved[o, a] *= 1 + roundings * Fraction(rng.randint(-9, 9), 10 * 2**53)
-    floats, exact = WarmOracle(P, weights), Oracle(P, weights, RATIONALS)
     try:
-        floats.look(first.prob.floats, roundings)
-        told = floats.look(pi.astype(float), roundings)
-        true = exact.look(RATIONALS.enter(Numbers.of(moved)))
+        told = look_at(dynamics(P, FLOATS), pi.astype(float), weights, roundings=roundings)
+        true = look_at(dynamics(P, RATIONALS), RATIONALS.enter(Numbers.of(moved)), weights)
     except (NeverEnds, NotSolved):
         return
     for o in range(len(P.O)):

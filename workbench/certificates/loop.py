@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from workbench.core.augment import augment
 from workbench.core.chain import exact_value
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.exact import RationalFunctions
@@ -40,7 +41,7 @@ from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.horizon import has_finite_horizon
 from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers, number
-from workbench.core.oracle import Oracle
+from workbench.core.oracle import look_at
 from workbench.core.oracle_loop import completed, mixed
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
@@ -176,10 +177,10 @@ def follow_loop(
     """The phases of the loop, and the policy at which the last one began. There is no last one
     after `most_phases`."""
     order, keep = tie_order(E.A, ties), 1 - RATIONALS.one(step)
-    oracle = Oracle(E, "visits", RATIONALS)
+    D = dynamics(E, RATIONALS)
     phases: list[Phase] = []
     while len(phases) < most_phases:
-        greedy = greedy_actions(oracle.look(pi).q, order)
+        greedy = greedy_actions(look_at(D, pi, "visits").q, order)
         steps = phase_length(E, pi, greedy, order, float(1 - step), keep)
         phases.append(Phase(greedy, steps))
         if steps is None:
@@ -216,7 +217,7 @@ def differences(
     table = np.empty(pi.shape, dtype=object)
     for o, a in np.ndindex(pi.shape):
         table[o, a] = x * (pi[o, a] - goal[o, a]) + goal[o, a]
-    q = Oracle(E, "visits", field).look(table).q
+    q = look_at(dynamics(E, field), table, "visits").q
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     found: dict[tuple[str, bool], tuple[Any, bool]] = {}

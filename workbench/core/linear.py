@@ -33,7 +33,7 @@ from workbench.core.errors import NotSolved
 from workbench.core.linear_kernels import bicgstab, eliminate, scale_rows, substitute, sweep
 from workbench.core.rows import own_rows, without_signs
 
-ELIMINATED, ELIMINATED_AT_LAST = 1_500, 40_000
+ELIMINATED, ELIMINATED_AT_LAST = 1_000, 40_000
 """Up to so many states: elimination, some milliseconds; the same, of up to half a minute, where
 BiCGSTAB has failed."""
 

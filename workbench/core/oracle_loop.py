@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import loop_kernels as kernels
+from workbench.core.dynamics import dynamics
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.horizon import (
@@ -35,7 +36,7 @@ from workbench.core.horizon import (
 )
 from workbench.core.horizon_kernels import evaluate_policy
 from workbench.core.numbers import Numbers
-from workbench.core.oracle import Look, Mask, Oracle, WarmOracle
+from workbench.core.oracle import Look, Mask, look_at
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.steps import Schedule
@@ -109,8 +110,7 @@ class GreedyLoop:
             self.first[None].copy(), self.same, none, none, SMALL_ENOUGH
         )
         self._before = self.pi
-        is_warm = is_simple and not exact
-        self.oracle = WarmOracle(P, weights) if is_warm else Oracle(P, weights, self.field, average)
+        self.D = dynamics(P, self.field)
 
     def __len__(self) -> int:
         return 1
@@ -174,7 +174,7 @@ class GreedyLoop:
     def look(self, pi: Array, roundings: int = 1) -> Look:
         """Evaluate a policy, columns in the order of ties, whose numbers were rounded so often."""
         if self.batch is None:
-            found = self.oracle.look(self._by_action(pi), roundings)
+            found = look_at(self.D, self._by_action(pi), self.weights, self.average, roundings)
             return found._replace(q=found.q[:, self.order])
         task, work = self.batch.task, self.batch.work
         value = evaluate_policy(task.tables, task.R, pi, work)
