@@ -463,7 +463,7 @@ def rarely_connected(seed: int) -> POMDP:
 
 
 @pytest.mark.parametrize("memory", ["K1", "O1"])
-@pytest.mark.parametrize("seed", [12, 17, 18])
+@pytest.mark.parametrize("seed", [12, 18])
 def test_floats_find_how_often_rows_are_seen_that_are_hardly_ever_left(seed, memory):
     """After 1,000 iterates pi holds probabilities of 1e-45, and rows sum to one all the same."""
     E = augment(rarely_connected(seed), memory)

@@ -130,8 +130,6 @@ class LinearSystem:
         for kind in solvers_for(self.n):
             solver = kind(self, transposed)
             x, error = _enclose(self, b, transposed, solver, given)
-            if isinstance(solver, Elimination) and not np.isfinite(error).all():
-                x, error = solver.enclose(b, given)
             if np.isfinite(error).all():
                 break
         return x, error, solver.name
@@ -144,25 +142,12 @@ class Elimination:
     is_uniform, aim = False, 0.0
 
     def __init__(self, system: LinearSystem, transposed: bool):
-        *self._factors, self._lost = system.factors
+        self._factors = system.factors
         self._transposed = transposed
 
     def __call__(self, y: Floats, accuracy: float = 0.0) -> Floats:
         found: Floats = substitute(*self._factors, y, self._transposed)
         return found
-
-    def enclose(self, b: Floats, given: Floats) -> tuple[Floats, Floats]:
-        """The solution as it is, where chances of leaving are too small for a residual to tell.
-
-        Taking out a state rounds the numbers of m others by at most (m + 4) u of themselves, which
-        costs each entry of the inverse at most 2 m times that (`LinearSystem.solve`). The sum over
-        all states and the substitutions is below 4 n^3 u (O'Cinneide 1993).
-        """
-        n = len(given)
-        doubt = 4 * (n + 4) ** 3 * double.UNIT + 3 * (n + 1) * _largest(given)
-        x, size = self(b[0].copy()), self(b[2] + np.abs(b[0]) + np.abs(b[1]))
-        is_known = np.isfinite(x) & np.isfinite(size) & (doubt < 0.01) & (not self._lost)
-        return x, np.where(is_known, doubt * size, np.inf)
 
 
 class Krylov:
@@ -262,11 +247,7 @@ def solve(P: sp.csr_array, gamma: float, b: Floats, transposed: bool = False) ->
 
 
 def _enclose(
-    system: LinearSystem,
-    b: Floats,
-    transposed: bool,
-    solver: Elimination | Krylov,
-    given: Floats,
+    system: LinearSystem, b: Floats, transposed: bool, solver: Elimination | Krylov, given: Floats
 ) -> tuple[Floats, Floats]:
     """A solution, corrected by its residual as long as that halves it, and bounds on its errors."""
     x, error = np.zeros((2, system.n)), np.full(system.n, np.inf)

@@ -21,20 +21,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.double_kernels import TINY
 from workbench.core.kernels import compile_kernel
 
 
 @compile_kernel
 def eliminate(indptr, indices, data, gamma, leave):
-    """Eliminate states row by row, from the last to the first. It returns the pivots, the factors
-    in compressed rows, and whether some product underflowed.
+    """Eliminate states row by row, from the last to the first. It returns the pivots and the
+    factors in compressed rows.
 
     Row i of the factors begins at `start[i]` with the shares of its flow that went through later
     states, and goes on at `middle[i]` with the flows to earlier ones when it is taken out itself.
     A pivot of zero belongs to a state from which nothing ends: results are infinite there.
     """
-    n, lost, at = len(leave), False, 0
+    n, at = len(leave), 0
     start, middle, stop = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     columns, values = np.empty(4 * len(data) + n, np.int32), np.empty(4 * len(data) + n)
     pivot, out, row = np.empty(n), leave.copy(), np.zeros(n)
@@ -59,9 +58,7 @@ def eliminate(indptr, indices, data, gamma, leave):
                 for e in range(middle[k], stop[k]):
                     j = columns[e]
                     if j != i:  # what comes back stays, which the other numbers say
-                        flow = share * values[e]
-                        lost = lost or flow < TINY
-                        row[j] += flow
+                        row[j] += share * values[e]
                         first = min(first, j)
         middle[i] = at
         pivot[i] = out[i]
@@ -72,7 +69,7 @@ def eliminate(indptr, indices, data, gamma, leave):
                 row[j] = 0.0
                 at += 1
         stop[i] = at
-    return pivot, start, middle, stop, columns[:at].copy(), values[:at].copy(), lost
+    return pivot, start, middle, stop, columns[:at].copy(), values[:at].copy()
 
 
 @compile_kernel
