@@ -33,11 +33,10 @@ from numpy.typing import NDArray
 
 from workbench.core.augment import augment
 from workbench.core.chain import exact_value
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.exact import RationalFunctions
-from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.fields import FLOATS, RATIONALS, dynamics
 from workbench.core.horizon import has_finite_horizon
 from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers, number

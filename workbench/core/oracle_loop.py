@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import loop_kernels as kernels
-from workbench.core.dynamics import dynamics
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
-from workbench.core.fields import FLOATS, RATIONALS
+from workbench.core.fields import FLOATS, RATIONALS, dynamics
 from workbench.core.horizon import (
     GRID,
     CompiledLoops,
