@@ -34,7 +34,7 @@ from numba import uint64
 from workbench.core.kernels import lean_inline_kernel
 from workbench.learning.learner_kernels import ONE, ZERO, LearnerParts, learner_kernel
 from workbench.learning.sampling_kernels import TWO53, chance, next_word
-from workbench.learning.softmax_kernels import draw_from, softmax_row
+from workbench.learning.softmax_kernels import draw_from, last_allowed, softmax_row
 
 __all__ = ["LearnerParts"]
 
@@ -49,7 +49,8 @@ def go_on(L, m, o, nA, g0, g1):
 def act_by_policy(L, m, o, nA, g0, g1):
     """An action drawn from pi."""
     g0, g1, word = next_word(g0, g1)
-    return g0, g1, draw_from(L.pi, o * nA, nA, chance(word) / TWO53)
+    a = draw_from(L.pi, o * nA, nA, chance(word) / TWO53)
+    return g0, g1, last_allowed(L.allowed, o * nA, a)
 
 
 @lean_inline_kernel
