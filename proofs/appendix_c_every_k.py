@@ -36,6 +36,7 @@ from proofs.ledger import Evidence, Proof, claim, machine, proved
 from proofs.ledger.greedy_region import Region, actions_taken, stays_greedy
 from proofs.ledger.inequalities import Interval, identical
 from proofs.ledger.prose import text
+from proofs.ledger.walks import loop_leaves
 from workbench import Policy, augment, evaluate, uniform
 from workbench.certificates.values import q_certificate, value_certificate
 from workbench.checker.recheck import recheck
@@ -77,6 +78,24 @@ def segment_mismatch(kept: Any = 1 - eps) -> str | None:
     moved = (1 - eps) * (x * u + (1 - x) * g) + eps * g
     told = kept * x * u + (1 - kept * x) * g
     return None if identical(moved, told) else f"{sympy.expand(moved - told)} is not 0"
+
+
+@cache
+def loop_mismatch(memories: tuple[str, ...], left: Any = 1 - eps) -> str | None:
+    """Say where four iterates of the code's loop, steps 1/3 and 1, are not x pi_u + (1-x) pi_l.
+
+    x is `left` to the power of the iterate's number.
+    """
+    for memory, step in product(memories, (Fraction(1, 3), Fraction(1))):
+        E = augment(recall4_task(), memory)
+        kept = Fraction(str(sympy.sympify(left).subs(eps, sympy.Rational(str(step)))))
+
+        def due(n: int, E: Any = E, kept: Fraction = kept) -> Policy:
+            return mixed_rows(E, policy_rows(uniform(E)), local_optimum(E), kept**n)
+
+        if trouble := loop_leaves(E, step, due, 4):
+            return trouble
+    return None
 
 
 @cache
@@ -133,6 +152,11 @@ def lumping_mismatch(members: Any = K - 2, most: int = 4) -> str | None:
     verdict="proved",
     steps=(
         machine("segment", "a step eps takes x pi_u + (1-x) pi_l to x (1-eps) in the place of x"),
+        machine(
+            "givens",
+            "the code's loop runs along these policies: B1, B2 and B3, four iterates with steps "
+            "1/3 and 1, in rationals",
+        ),
         machine("classes", "for every K = 2^k three classes of memory states make B(k)'s episodes"),
         machine("greedy", "greedy is pi_l for all 0 < x <= 1 and K >= 2, and at x = 0 where seen"),
         machine("limit", "the return tends to 3/4, that of pi_l, as x -> 0"),
@@ -145,9 +169,14 @@ def every_binary_memory(
     kept: Any = 1 - eps,
     members: Any = K - 2,
     limit: Fraction = Fraction(3, 4),
+    left: Any = 1 - eps,
 ) -> Evidence:
-    """All k, all steps, all iterates."""
+    """Follow all iterates of all loops, for all k and all steps.
+
+    `left`: what a step of the code's loop is said to leave of x.
+    """
     proof.step("segment", segment_mismatch(kept))
+    proof.step("givens", loop_mismatch(("B1", "B2", "B3"), left))
     proof.step("classes", lumping_mismatch(members))
     region = every_k(rewards)
     proof.step("greedy", region.failure)
@@ -211,6 +240,7 @@ def _zero_then_two(E: Any, k: int) -> Policy:
 
 
 every_binary_memory.twin("a step that keeps 1 - eps^2 of x", guards="segment", kept=1 - eps**2)
+every_binary_memory.twin("a loop of half steps", guards="givens", left=1 - eps / 2)
 every_binary_memory.twin("K - 1 others", guards="classes", members=K - 1)
 every_binary_memory.twin(
     "reward of 0 then 1 raised from 1/2 to 3/4",

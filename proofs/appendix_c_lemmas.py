@@ -16,7 +16,7 @@ from typing import Any
 import sympy
 
 from pomdps.recalls import RECALL4_REWARDS
-from proofs.appendix_c_every_k import eps, segment_mismatch
+from proofs.appendix_c_every_k import eps, loop_mismatch, segment_mismatch
 from proofs.appendix_c_setting import (
     A,
     Rewards,
@@ -183,6 +183,11 @@ local_optimum_is_greedy.twin(
     steps=(
         machine("table", "the q-values of the uniform policy are those printed, cut off"),
         machine("segment", "a step eps takes x pi_u + (1-x) pi_l to x (1-eps) in the place of x"),
+        machine(
+            "givens",
+            "the code's loop runs along these policies: four iterates with steps 1/3 and 1, in "
+            "rationals",
+        ),
         machine("greedy", "greedy is pi_l for all 0 < x <= 1"),
         machine("end", "pi_l is greedy on its own q-values, for a step of 1"),
         machine("better", "another policy of B1 is worth more than pi_l"),
@@ -195,11 +200,13 @@ def loop_from_uniform(
     kept: Any = 1 - eps,
     other: tuple[int, int] = (0, 2),
     end_ties: str = "last",
+    left: Any = 1 - eps,
 ) -> Evidence:
-    """The table; then every iterate is x pi_u + (1-x) pi_l, for every step.
+    """Compare the table, then show that every iterate is x pi_u + (1-x) pi_l.
 
-    `kept`: what a step leaves of x; `other`: the actions of the better policy; `end_ties`: the rule
-    for ties once the loop has arrived.
+    `kept`: what a step leaves of x. `left`: what a step of the code's loop is said to leave.
+    `other`: the actions of the better policy. `end_ties`: the rule for ties once the loop has
+    arrived.
     """
     P = recall4_task(rewards)
     E = augment(P, "B1")
@@ -213,6 +220,7 @@ def loop_from_uniform(
     if rewards is not RECALL4_REWARDS:
         proof.step("table")  # the table is about the paper's rewards
     proof.step("segment", segment_mismatch(kept))
+    proof.step("givens", loop_mismatch(("B1",), left))
     along = evaluate(E, mixed_rows(E, policy_rows(uniform(E)), pi_l, x))
     goal, about = actions_taken(E, pi_l), (P, "B1")
     region = stays_greedy(E, along, goal, {x: Interval.Lopen(0, 1)}, about=about)
@@ -275,6 +283,7 @@ loop_from_uniform.twin(
     printed=PRINTED | {3: ("-0.48", "0.5625")},
 )
 loop_from_uniform.twin("a step that keeps 1 - eps^2 of x", guards="segment", kept=1 - eps**2)
+loop_from_uniform.twin("a loop of half steps", guards="givens", left=1 - eps / 2)
 loop_from_uniform.twin(
     "reward of 0 then 1 raised from 1/2 to 3/4",
     guards="greedy",

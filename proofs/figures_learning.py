@@ -121,7 +121,7 @@ def judgement_grid(judgements: Sequence[Judgement]) -> str:
             lines.append([sentence or "all together", *told])
     readings = judgements[0].readings
     head = ["", *(under.replace(", V = ", " V=") or "verdict" for under in readings)]
-    wrapped = [[textwrap.shorten(line[0], 34, placeholder="..."), *line[1:]] for line in lines]
+    wrapped = [[textwrap.shorten(line[0], 32, placeholder="..."), *line[1:]] for line in lines]
     short = {"supported": "yes", "undecided": "?", "contradicted": "no"}
     return table_text(head, [[line[0], *(short[x] for x in line[1:])] for line in wrapped])
 

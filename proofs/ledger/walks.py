@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any
 
 from workbench import POMDP, Policy, evaluate
@@ -26,6 +27,16 @@ def loop_iterates(E: POMDP, step: Fraction, many: int) -> list[Iterate]:
     """The first iterates of the code's own loop from the uniform policy, in rationals."""
     stream = iterates(E, uniform(E), step=step, exact=True)
     return [one for one, _ in zip(stream, range(many), strict=False)]
+
+
+def loop_leaves(E: POMDP, step: Fraction, due: Callable[[int], Policy], many: int) -> str | None:
+    """Say where the first iterates of the code's loop are not the policies due(0), due(1), ..."""
+    for n, one in enumerate(loop_iterates(E, step, many)):
+        told = due(n)
+        for o, a in product(E.O, E.A):
+            if one.pi[o, a] != told[o, a]:
+                return f"{E.name}, step {step}, iterate {n}: {one.pi[o, a]} of {a} at {o}"
+    return None
 
 
 def with_step_rewards(P: POMDP, pays: Callable[[Any], Fraction], discount: Fraction) -> POMDP:

@@ -45,6 +45,7 @@ from proofs.ledger.bellman import first_broken
 from proofs.ledger.inequalities import identical
 from proofs.ledger.prose import table_text, text
 from proofs.ledger.theory import Interpretation, Theory, trouble_in, trouble_with
+from proofs.ledger.walks import loop_leaves
 from proofs.own.tables import loop_limits, table_task, tables_up_to
 from workbench import POMDP, Policy, augment, evaluate, improve, uniform
 from workbench.certificates.values import (
@@ -64,9 +65,11 @@ F0 = 2 * a - b - d
 """The same in the limit."""
 
 
-def iterate(E: POMDP, size: Any) -> Policy:
-    """The iterates of the loop, with symbols x and t, in the product with B(k), K = size, or with
-    the three classes of all B(k)."""
+def iterate(E: POMDP, size: Any, x: Any = x, t: Any = t) -> Policy:
+    """The iterates of the loop, with symbols x and t.
+
+    It is for the product with B(k), K = size, or with the three classes of all B(k).
+    """
     names = [o[0] for o in E.O]
     zero, last = names[0], names[-1]
     members = {"others": size - 2}
@@ -79,6 +82,20 @@ def iterate(E: POMDP, size: Any) -> Policy:
     for o in E.O[1:]:
         rows[o][1, last] += 1 - x
     return Policy.from_mapping(E, rows)
+
+
+@cache
+def off_the_way(table: tuple[tuple[int, int], ...], step: Fraction) -> str | None:
+    """Say where five iterates of the code's loop, B1 and B2, are not the policies of `iterate`."""
+    for size in (2, 4):
+        E = augment(table_task(table), f"B{size.bit_length() - 1}")
+
+        def due(n: int, E: POMDP = E, size: int = size) -> Policy:
+            return iterate(E, size, (1 - step) ** n, step / (1 - step)) if n else uniform(E)
+
+        if trouble := loop_leaves(E, step, due, 5):
+            return trouble
+    return None
 
 
 GAPS = {
@@ -257,6 +274,11 @@ def greedy_everywhere(step: str, one: TableFamily) -> dict[str, Any]:
         ),
         machine("segment", "A step eps towards tau takes X pi_1 + (1-X) tau to X (1-eps)."),
         machine(
+            "givens",
+            "The code's loop runs along that way: five iterates on [[5,4],[0,6]] with steps of "
+            "1/10, B1 and B2, in rationals.",
+        ),
+        machine(
             "zero",
             "At memory 0 greedy is (0, 0) on the whole way from there, for all tables and steps "
             "of the second family and all K.",
@@ -279,9 +301,13 @@ def bits_are_stuck(
     kept: Any = 1 - eps,
     gaps: Any = None,
     worth: Any = a,
+    run: tuple[tuple[int, int], ...] = ((5, 4), (0, 6)),
 ) -> Evidence:
-    """All numbers symbols; K as y = 1/K in the certificates, which the checker derives from the
-    task."""
+    """Follow the loop with a symbol for every number.
+
+    K is y = 1/K in the certificates, which the checker derives from the task. `run`: the table that
+    the code's loop is followed on.
+    """
     made = families(first, zero, rest, slack)
     certificates: list[dict[str, Any]] = []
     for name, one in made.items():
@@ -293,6 +319,7 @@ def bits_are_stuck(
         proof.step(name, trouble_in(found))
         certificates.append(found)
     proof.step("segment", segment_mismatch(kept))
+    proof.step("givens", off_the_way(run, Fraction(1, 10)))
     said = GAPS if gaps is None else {**GAPS, **gaps}
     for size in (2, 4, None):
         for name, gap in found_gaps(size).items():
@@ -341,6 +368,7 @@ bits_are_stuck.twin("K for K+1 at the start", guards="first", first=0)
 bits_are_stuck.twin("K for K+1 afterwards", guards="zero", zero=0)
 bits_are_stuck.twin("D/K for D/(2K)", guards="rest", rest=1)
 bits_are_stuck.twin("a step that keeps 1 - eps^2 of X", guards="segment", kept=1 - eps**2)
+bits_are_stuck.twin("a table on which B1 is not stuck", guards="givens", run=((3, 2), (0, 4)))
 bits_are_stuck.twin(
     "3a in F0",
     guards="gaps",

@@ -17,6 +17,10 @@ which never leaves [1/2 - eps/2, 1/2 + eps/2]. The value 2p(1-p) is at most 1/2 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from itertools import product
 from typing import Any
 
 import sympy
@@ -25,6 +29,7 @@ from sympy import Interval
 from proofs.ledger import Evidence, Proof, claim, machine, proved, refuted
 from proofs.ledger.inequalities import Box, identical, prove_positive
 from proofs.ledger.prose import text
+from proofs.ledger.walks import loop_leaves
 from proofs.own.tables import table_task
 from workbench import POMDP, Policy, augment, evaluate
 from workbench.certificates.values import identity_certificate
@@ -33,11 +38,14 @@ p, x, eps, s = sympy.symbols("p x eps s")
 HALF = sympy.Rational(1, 2)
 LISTED = ("none", "K1", "B1", "O1")
 OTHER = ((0, 1), (1, 0))
-UNIT: Box = {x: Interval.Lopen(0, 1)}
+UNIT: Box = {x: Interval(0, 1)}
 
 
-def line_policy(E: POMDP) -> Policy:
-    """Every row plays 1 with probability p; the lower of two writes has x/4 for each action."""
+def line_policy(E: POMDP, p: Any = p, x: Any = x) -> Policy:
+    """The policy that plays 1 with probability p at every row.
+
+    The lower of two writes has x/4 for each action.
+    """
     writes = list(dict.fromkeys(w for _, w in E.A))
     rows = {}
     for o in E.O:
@@ -50,6 +58,19 @@ def line_policy(E: POMDP) -> Policy:
                 row[i, writes[0]] = share
         rows[o] = row
     return Policy.from_mapping(E, rows)
+
+
+def on_the_line(eps: Fraction, fair: str = "0") -> Callable[[POMDP, int], Policy]:
+    """The iterates that the argument speaks of: what is played less gains, `fair` at 1/2."""
+
+    def due(E: POMDP, n: int) -> Policy:
+        p = Fraction(1, 2)
+        for _ in range(n):
+            gains = p < Fraction(1, 2) if fair == "0" else p <= Fraction(1, 2)
+            p = (1 - eps) * p + eps * gains
+        return line_policy(E, p, (1 - eps) ** n)
+
+    return due
 
 
 @claim(
@@ -66,6 +87,11 @@ def line_policy(E: POMDP) -> Policy:
             "writes, at every row.",
         ),
         machine("value", "They are worth 2p(1-p) = 1/2 - 2(p-1/2)^2."),
+        machine(
+            "givens",
+            "The code's loop runs along such rows: five iterates with steps 1/3 and 1, all four "
+            "memories, in rationals.",
+        ),
         machine("stays", "p stays within eps/2 of 1/2."),
         machine("optimum", "0 then 1 is a policy of K1, B1 and O1, worth 1."),
     ),
@@ -76,8 +102,12 @@ def stays_at_the_saddle(
     worth: Any = HALF - 2 * (p - HALF) ** 2,
     band: Any = HALF,
     best: tuple[str, ...] = ("K1", "B1", "O1"),
+    fair: str = "0",
 ) -> Evidence:
-    """Symbols p, x and eps; four memories."""
+    """Follow the loop with symbols p, x and eps, for four memories.
+
+    `fair`: the action that is taken where both are worth the same.
+    """
     P = table_task(OTHER)
     certificates: list[dict[str, Any]] = []
     for memory in memories:
@@ -86,6 +116,10 @@ def stays_at_the_saddle(
         proof.step("rows", _moves_alike(E, found.q, certificates))
         same = identical(found.value, worth)
         proof.step("value", None if same else f"{memory} is worth {sympy.factor(found.value)}")
+    for memory, step in product(LISTED, (Fraction(1, 3), Fraction(1))):
+        E = augment(P, memory)
+        due = on_the_line(step, fair)
+        proof.step("givens", loop_leaves(E, step, partial(due, E), 5))
     s01: Box = {s: Interval(0, 1), eps: Interval.Lopen(0, 1)}
     high = HALF + s * band * eps  # p at or above 1/2, by at most eps/2
     low = HALF - s * band * eps
@@ -142,6 +176,7 @@ def zero_then_one(E: POMDP) -> Policy:
 
 stays_at_the_saddle.twin("OA1 as well", guards="rows", memories=("none", "OA1"))
 stays_at_the_saddle.twin("worth p", guards="value", worth=p)
+stays_at_the_saddle.twin("ties between actions to 1", guards="givens", fair="1")
 stays_at_the_saddle.twin("within eps/3", guards="stays", band=sympy.Rational(1, 3))
 stays_at_the_saddle.twin("0 then 1 without memory", guards="optimum", best=("none",))
 
