@@ -1,48 +1,49 @@
 """Mutation testing: change one thing in a line, run the tests that should notice, list survivors.
 
-    python tests/mutation/mutate.py checker --seconds 240 --into checker.jsonl
+    python tests/mutation/mutate.py checker --most 300 --seed 7 --into checker.jsonl
     python tests/mutation/mutate.py core --only ties.py --into core.jsonl
 
-A room is a folder of `workbench`. A mutant is the file with one comparison, sign, bound, constant
-or quantifier changed, outside of messages and budgets.
+A room is a folder of `workbench`. A mutant is a file with one comparison, sign, bound, constant or
+quantifier changed, outside of messages and budgets.
 
-The checker's are first asked for the frozen verdicts of `test_verdicts`, in a forked process in
-which one function has the changed code. No file is touched, and only the questions that come by the
-line are asked. What survives, and every mutant of another room, is given to tests in a copy of the
-tree beside the results. One run of the tests notes which functions each test calls. A mutant is
-given to the tests that call its function, quickest first, in a forked process that has the large
-packages loaded; they stop at the first failure, and four times the usual time counts as noticed.
+No file is touched. The tests of the room run twice: once to compile kernels, and once to note the
+lines that each runs. Then every mutant has a forked process, in which the functions that differ get
+the changed code; compiled ones are compiled anew, with those that call them. The tests that run the
+changed statement are asked, quickest first, for so many seconds (`--each`). The checker is also
+asked for the frozen verdicts of `test_verdicts`. A failure notices a mutant, and so does a test
+that takes several times its usual time.
 
 Results are written as they come: asked again, the command goes on with the mutants that have none.
-What survives is equivalent, a matter of speed, or a hole: `survivors.md` says which, line by line.
+What survives is equivalent, a matter of speed, or a hole: `survivors.md` says which.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import compileall
+import gc
 import json
 import os
-import pickle
 import random
 import resource
-import shutil
 import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib import import_module
-from itertools import accumulate
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
+import numpy as np
 import pytest
+from numba.core.caching import NullCache
+from numba.core.dispatcher import Dispatcher
 
 ROOT = Path(__file__).parents[2]
-
 TESTS = {
     "checker": [
         "tests/checker",
@@ -50,14 +51,30 @@ TESTS = {
         "tests/proofs/test_ledger.py",
         "workbench/checker",
     ],
-    "core": ["tests/core", "tests/evaluation", "tests/improvement", "workbench/core"],
+    "core": [
+        "tests/core",
+        "tests/evaluation",
+        "tests/improvement",
+        "tests/learning",
+        "workbench/core",
+    ],
 }
 """The tests of a room."""
 
-LOADED = ("numpy", "scipy.optimize", "scipy.sparse", "sympy", "numba", "z3", "flint", "pandas")
-OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-
-Reached = dict[str, tuple[float, set[tuple[str, int]]]]
+OPTIONS = [
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:xdist",
+    "--capture=sys",
+    "--rootdir",
+    str(ROOT),
+]
+OURS = {"workbench", "pomdps", "proofs"} | {p.stem for p in (ROOT / "tests").rglob("*.py")}
+CACHE = type(cache(list))
+KERNEL_SECONDS = 30
+"""What a mutant of a kernel may take more, since kernels are compiled anew."""
 
 COMPARED = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -146,179 +163,240 @@ def _is_spared(node: ast.AST) -> bool:
     return False
 
 
-class Reach:
-    """A pytest plugin that notes the functions of the package that each test calls."""
+@dataclass
+class Question:
+    """Something that can fail: a test, or a frozen verdict. `run` says whether it passes."""
 
-    def __init__(self, room: Path):
-        self.room, self.functions, self.failed = str(room.parent), Reached(), set[str]()
+    name: str
+    run: Callable[[], bool]
+    seconds: float = 1e9
+    lines: set[tuple[str, int]] = field(default_factory=set)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
-        """Watch a test with its fixtures."""
-        seen: set[tuple[str, int]] = set()
 
-        def calls(frame: Any, event: str, _: Any) -> None:
-            code = frame.f_code
-            if event == "call" and code.co_filename.startswith(self.room):
-                seen.add((code.co_filename, code.co_firstlineno))
+@dataclass
+class Mutant:
+    """A changed file: its path, the line, the change, the whole text, and a name for results."""
 
-        began = time.process_time()
-        sys.setprofile(calls)
-        try:
-            return (yield)
-        finally:
-            sys.setprofile(None)
-            self.functions[item.nodeid] = time.process_time() - began, seen
+    path: Path
+    line: int
+    text: str
+    key: tuple[str, str, str, int]
+
+
+class Asking:
+    """A pytest plugin that asks mutants instead of running each test once."""
+
+    def __init__(self, options: argparse.Namespace):
+        self.options, self.failed = options, False
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Note a failure: watched, a test may miss its own limit of seconds."""
-        if report.failed:
-            self.failed.add(report.nodeid)
+        """Note that the test that runs has failed."""
+        self.failed = self.failed or report.failed
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Frozen verdicts are asked one by one."""
+        items[:] = [x for x in items if "test_verdicts_that" not in x.name]
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Run the tests, then the mutants."""
+        asked_for = self.options
+        questions = [self.question(item) for item in session.items]
+        if asked_for.room == "checker":
+            questions += verdicts()
+        room = ROOT / "workbench" / asked_for.room
+        began = time.monotonic()
+        for follow in (False, True):
+            for question in questions:
+                watch(question, room.parent, follow)
+        questions = [q for q in questions if q.seconds < 1e9]
+        said = f"{len(questions)} tests, watched in {time.monotonic() - began:.0f} s"
+        print(said, file=sys.__stdout__, flush=True)
+        ask_all(room, questions, asked_for)
+        return True
+
+    def question(self, item: Any) -> Question:
+        """A collected test, which can run many times."""
+        names = dict(item.dtest.globs) if hasattr(item, "dtest") else {}
+
+        def run() -> bool:
+            self.failed = False
+            if names:  # an example is emptied when it has run
+                item.dtest.globs.update(names)
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+            return not self.failed
+
+        return Question(item.nodeid, run)
 
 
-def in_a_child(work: Callable[[], int], seconds: float) -> int | None:
-    """The exit code of a forked process that does the work.
+def verdicts() -> list[Question]:
+    """The frozen verdicts of the checker."""
+    frozen: Any = import_module("test_verdicts")
 
-    It is killed after so many seconds of its processor, which other programs do not shorten. None
-    if it waits without end.
-    """
-    child = os.fork()
-    if child == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 9))
-        quiet = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        for stream in (1, 2):
-            os.dup2(quiet, stream)
-        sys.dont_write_bytecode = True
-        code = 1
-        try:
-            code = int(work())
-        finally:
-            os._exit(code)
-    ends = time.monotonic() + 20 * seconds
-    while time.monotonic() < ends:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.003)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+    def question(name: str, asked: Any, said: str) -> Question:
+        return Question(name, lambda: frozen.answer(asked) == said)
+
+    return [question(*each) for each in frozen.questions()]
 
 
-def reached(copy: Path, room: Path, tests: list[str], warm: bool) -> Reached:
-    """The seconds of each test and the functions of the package that it calls.
+def watch(question: Question, package: Path, follow: bool) -> None:
+    """Time a question; note the lines of the package that it runs if told to. A question that fails
+    keeps no time, so that it is asked of no mutant."""
+    folder = str(package)
 
-    Tests run once before they are watched if `warm`, so that none waits for kernels.
-    """
-    found, kept = Reach(room), copy / "reached.pickle"
+    def line(frame: Any, event: str, _: Any) -> Any:
+        question.lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return line
 
-    def work() -> int:
-        pytest.main([*OPTIONS, "--maxfail=30", *tests], plugins=[found])
-        kept.write_bytes(
-            pickle.dumps({k: x for k, x in found.functions.items() if k not in found.failed})
-        )
-        print("failed:", *sorted(found.failed))
-        return len(found.failed) > 29
+    def call(frame: Any, event: str, _: Any) -> Any:
+        return line if frame.f_code.co_filename.startswith(folder) else None
 
-    if warm:
-        in_a_child(partial(pytest.main, [*OPTIONS, *tests]), 3600)
-    if in_a_child(work, 3600) != 0:
-        sys.exit(Path("said.txt").read_text() + "fails on the unchanged tree")
-    print(Path("said.txt").read_text().splitlines()[-1])
-    return pickle.loads(kept.read_bytes())
-
-
-def put_in_place(module: str, changed: str, line: int) -> None:
-    """Give the function of a line the code that it has in the changed text of its module.
-
-    What stands outside of functions is put into the module, whose functions see it.
-    """
-    here = sys.modules[module]
-    again = dict(vars(here))
-    exec(compile(changed, str(here.__file__), "exec"), again)
-    old, new, body = vars(here), again, ast.parse(changed).body
-    while True:
-        inner = next(
-            (x for x in body if isinstance(x, ast.ClassDef | ast.FunctionDef)
-             and x.lineno <= line <= (x.end_lineno or 0)), None)  # fmt: skip
-        if inner is None:
-            vars(here).update(again)
-            return
-        found = old[inner.name]
-        if isinstance(inner, ast.FunctionDef):
-            one, other = _function(found), _function(new[inner.name])
-            one.__code__, one.__defaults__ = other.__code__, other.__defaults__
-            if hasattr(found, "cache_clear"):
-                found.cache_clear()
-            return
-        old, new, body = vars(found), vars(new[inner.name]), inner.body
-
-
-def _function(found: Any) -> Any:
-    """The plain function behind a property, a class method or a cache."""
-    for name in ("fget", "func", "__func__", "__wrapped__"):
-        found = getattr(found, name, None) or found
-    return found
-
-
-MOST_OF_A_QUESTION, MOST_OF_ALL = 1.5, 3.0
-"""Seconds of the processor for one frozen answer, of which none needs a third of one, and for all
-that a mutant is asked, quickest first."""
-
-
-def asked(chosen: list[tuple[Any, str]], module: str, changed: str, line: int) -> int:
-    """Whether frozen answers differ with a changed module. It is called in a forked process."""
-    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_OF_A_QUESTION)  # the signal ends the process
     began = time.process_time()
-    try:
-        answer = import_module("test_verdicts").answer
-        put_in_place(module, changed, line)
-        for question, said in chosen:
-            if time.process_time() - began > MOST_OF_ALL:
-                return 0
-            signal.setitimer(signal.ITIMER_VIRTUAL, MOST_OF_A_QUESTION)
-            if answer(question) != said:
-                return 1
-    except Exception:
-        return 1
-    return 0
-
-
-Lines = dict[tuple[str, int], list[str]]
-
-
-def lines_asked(room: Path, kept: Path) -> Lines:
-    """For each line of the checker the frozen questions that come by, quickest first."""
-    if kept.exists():
-        return pickle.loads(kept.read_bytes())
-    found: dict[tuple[str, int], list[tuple[float, str]]] = {}
-    frozen = import_module("test_verdicts")
-    for name, question, said in frozen.questions():
-        here: set[tuple[str, int]] = set()
-
-        def line(frame: Any, event: str, _: Any, here: set[tuple[str, int]] = here) -> Any:
-            here.add((frame.f_code.co_filename, frame.f_lineno))
-            return line
-
-        def call(frame: Any, event: str, _: Any) -> Any:
-            return line if frame.f_code.co_filename.startswith(str(room)) else None
-
-        began = time.process_time()
+    if follow:
         sys.settrace(call)
-        try:
-            same = frozen.answer(question) == said
-        finally:
-            sys.settrace(None)
-        if not same:
-            sys.exit(f"{name} is answered otherwise by the unchanged checker")
-        for where in here:
-            found.setdefault(where, []).append((time.process_time() - began, name))
-    lines = {where: [name for _, name in sorted(those)] for where, those in found.items()}
-    kept.write_bytes(pickle.dumps(lines))
-    return lines
+    try:
+        passes = question.run()
+    finally:
+        sys.settrace(None)
+    if passes:
+        question.seconds = min(question.seconds, time.process_time() - began)
+    elif not follow:
+        print("fails:", question.name, file=sys.__stdout__, flush=True)
 
 
-def around(tree: ast.AST, line: int) -> range:
+class Live:
+    """What a process has loaded of the package: plain functions, kernels, and what keeps answers.
+
+    It is looked for once, before processes are forked: each look reads the whole memory.
+    """
+
+    def __init__(self) -> None:
+        self.functions: dict[str, list[FunctionType]] = {}
+        self.kernels: dict[str, Any] = {}
+        self.keeping: list[Any] = []
+        for x in gc.get_objects():
+            if isinstance(x, FunctionType):
+                self.functions.setdefault(x.__code__.co_filename, []).append(x)
+            elif isinstance(x, Dispatcher) and x.py_func.__module__.startswith("workbench"):
+                self.kernels[x.py_func.__name__] = x
+            elif type(x) is CACHE and str(x.__module__).split(".")[0] in OURS:
+                self.keeping.append(x)
+
+    def compiled_from(self, names: set[str]) -> set[str]:
+        """The kernels whose code has one of these names, or that of a kernel that has."""
+        uses = {name: _names_in(d.py_func.__code__) for name, d in self.kernels.items()}
+        found = names & set(uses)
+        while more := {k for k, used in uses.items() if used & (names | found)} - found:
+            found |= more
+        return found
+
+    def forget(self, names: set[str]) -> None:
+        """Forget answers, and the machine code of these kernels in memory and on disk."""
+        for kept in self.keeping:
+            kept.cache_clear()
+        for name in names:
+            self.kernels[name]._cache = NullCache()
+            self.kernels[name]._reset_overloads()
+
+
+def _names_in(code: CodeType) -> set[str]:
+    inner = [_names_in(x) for x in code.co_consts if isinstance(x, CodeType)]
+    return {*code.co_names, *code.co_freevars}.union(*inner)
+
+
+def code_objects(text: str, path: Path) -> Iterator[CodeType]:
+    """All code of a file, outermost first, in the order of the text."""
+    waiting = [compile(text, str(path), "exec", dont_inherit=True)]
+    for code in waiting:
+        yield code
+        waiting += [x for x in code.co_consts if isinstance(x, CodeType)]
+
+
+def put_in_place(mutant: Mutant, live: Live) -> set[str]:
+    """Give the functions that differ their changed code. Returns the names of what differs.
+
+    What runs once, when a module is imported, is run anew: its constants and the defaults of its
+    functions and classes are put in their places.
+    """
+    old, new = (code_objects(text, mutant.path) for text in (mutant.path.read_text(), mutant.text))
+    changed = dict(zip(old, new, strict=True))
+    functions, names = live.functions.get(str(mutant.path), []), set[str]()
+    for f in functions:
+        code = changed.get(f.__code__)
+        if code is not None and _told(code) != _told(f.__code__):
+            f.__code__ = code
+            names.add(f.__name__)
+    return names or run_anew(mutant, functions)
+
+
+def _told(code: CodeType) -> tuple[Any, ...]:
+    """What a code does, wherever it stands."""
+    consts = tuple(_told(x) if isinstance(x, CodeType) else repr(x) for x in code.co_consts)
+    return code.co_code, code.co_names, consts
+
+
+def run_anew(mutant: Mutant, functions: list[FunctionType]) -> set[str]:
+    """Give constants and defaults the values that the changed module gives them."""
+    dotted = ".".join(mutant.path.relative_to(ROOT).with_suffix("").parts)
+    here = import_module(dotted.removesuffix(".__init__"))
+    made: dict[str, Any] = dict(vars(here))
+    exec(compile(mutant.text, str(mutant.path), "exec", dont_inherit=True), made)
+    by_name = {f.__qualname__: f for f in gc.get_objects() if isinstance(f, FunctionType)
+               and f.__globals__ is made}  # fmt: skip
+    for f in functions:
+        if other := by_name.get(f.__qualname__):
+            f.__defaults__, f.__kwdefaults__ = other.__defaults__, other.__kwdefaults__
+    names = set()
+    for name, old in list(vars(here).items()):
+        new = made.get(name)
+        if isinstance(old, type) and old.__module__ == here.__name__:
+            for key, value in vars(new).items():
+                before = vars(old).get(key)
+                if isinstance(value, FunctionType) and isinstance(before, FunctionType):
+                    before.__defaults__ = value.__defaults__
+                    before.__kwdefaults__ = value.__kwdefaults__
+                elif _is_plain(value) and repr(value) != repr(before) and key[:2] != "__":
+                    type.__setattr__(old, key, value)
+        elif _is_plain(old) and repr(old) != repr(new) and name[:2] != "__":
+            names.add(name)
+            for module in list(sys.modules.values()):
+                if vars(module).get(name) is old:
+                    setattr(module, name, new)
+    return names
+
+
+def _is_plain(x: Any) -> bool:
+    return isinstance(x, int | float | str | tuple | frozenset | list | dict | np.generic)
+
+
+def questions_of(
+    mutant: Mutant, questions: list[Question], live: Live
+) -> tuple[list[Question], set[str]]:
+    """The questions that run the statement of a mutant, quickest first, and the kernels that have
+    its code. Python does not see the lines of kernels: those that call them are taken."""
+    tree = ast.parse(mutant.path.read_text())
+    around = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)
+              and f.body[0].lineno <= mutant.line <= (f.end_lineno or 0)]  # fmt: skip
+    called = set[str]()
+    if mutant.path.stem.endswith("_kernels"):
+        names = {f.name for f in around} or {
+            x.id for x in ast.walk(tree) if isinstance(x, ast.Name)
+        }
+        called = live.compiled_from(names)
+    if called:
+        wanted = {
+            (str(path), node.lineno)
+            for path in (ROOT / "workbench").rglob("*.py")
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Name) and node.id in called
+        }
+    elif around:
+        wanted = {(str(mutant.path), n) for n in statement(tree, mutant.line)}
+    else:
+        wanted = {(str(mutant.path), n) for n in range(10**4)}
+    return sorted((q for q in questions if q.lines & wanted), key=lambda q: q.seconds), called
+
+
+def statement(tree: ast.AST, line: int) -> range:
     """The lines of the smallest statement that holds a line, without its body if it has one."""
     best = range(0)
     for node in ast.walk(tree):
@@ -331,201 +409,117 @@ def around(tree: ast.AST, line: int) -> range:
     return best
 
 
-def tried(tests: list[str]) -> int:
-    """The exit code of the tests of a mutant."""
-    return int(pytest.main([*OPTIONS, "-x", *tests])) if tests else 0
+def ask(mutant: Mutant, chosen: list[Question], called: set[str], live: Live) -> str:
+    """The question that notices a mutant, or nothing. It is called in a forked process."""
+    live.forget(live.compiled_from(put_in_place(mutant, live)))
+    for question in chosen:
+        seconds = 3 + 6 * question.seconds + (KERNEL_SECONDS if called else 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)  # the signal ends the process
+        if not question.run():
+            return question.name
+    return ""
 
 
-def noticing(code: int | None) -> str:
-    """The test that noticed a mutant, "verdicts" or "time"."""
-    if code == 0:
-        return ""
-    if code is None or code < 0:
-        return "time"
-    said = Path("said.txt").read_text(errors="replace").splitlines()
-    return next((x[:200] for x in reversed(said) if x.startswith(("FAILED", "ERROR"))), "verdicts")
-
-
-def functions_of(path: Path) -> list[ast.FunctionDef]:
-    """Every function of a file."""
-    return [f for f in ast.walk(ast.parse(path.read_text())) if isinstance(f, ast.FunctionDef)]
-
-
-def calling(package: Path, called: set[tuple[str, str]], every: Reached) -> set[tuple[str, int]]:
-    """The traced functions that name compiled ones, or name one that does.
-
-    The interpreter does not see compiled functions called.
-    """
-    seen = set[tuple[str, int]]().union(*(functions for _, functions in every.values()))
-    named = {
-        (str(path), f.name): ({x.id for x in ast.walk(f) if isinstance(x, ast.Name)}, marks(f))
-        for path in package.rglob("*.py")
-        for f in functions_of(path)
-    }
-    found, wanted = set[tuple[str, int]](), {name for _, name in called}
+def in_a_child(work: Callable[[], str], seconds: float) -> str:
+    """What a forked process says, "time" if it is ended by a limit."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 9))
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        said = "error"
+        try:
+            said = work()
+        except BaseException as error:
+            said = f"error {type(error).__name__}"
+        finally:
+            os.write(writing, said.encode()[:4000])
+            os._exit(0)
+    os.close(writing)
+    ends = time.monotonic() + 20 * seconds
     while True:
-        more = {key for key, (names, _) in named.items() if names & wanted} - called
-        traced = {(path, n) for path, name in more for n in named[path, name][1]} & seen
-        found |= traced
-        called |= more
-        compiled = {
-            name for path, name in more if not any((path, n) in seen for n in named[path, name][1])
-        }
-        if not compiled - wanted:
-            return found
-        wanted |= compiled
-
-
-def marks(function: ast.FunctionDef) -> set[int]:
-    """The lines at which the interpreter may say that a function begins."""
-    return {function.lineno, *(x.lineno for x in function.decorator_list)}
-
-
-def tests_of(path: Path, line: int, every: Reached) -> list[str]:
-    """The tests that call the function of a line, quickest first; other lines: all of the file."""
-    around = [f for f in functions_of(path) if f.body[0].lineno <= line <= (f.end_lineno or 0)]
-    begins = {(str(path), n) for f in around for n in marks(f)}
-    if not around:
-        begins = {(str(path), n) for f in functions_of(path) for n in marks(f)}
-    if not any(begins & seen for _, seen in every.values()):
-        package = next(p for p in path.parents if p.name == "workbench")
-        names = {(str(path), f.name) for f in around or functions_of(path)}
-        begins = calling(package, names, every)
-    return [t for s, t in sorted((s, t) for t, (s, seen) in every.items() if begins & seen)]
-
-
-def write_result(
-    into: Path, known: dict[Any, Any], key: Any, line: int, code: int | None, tests: int
-) -> None:
-    """Note how a mutant fared, and append it to the file of results."""
-    known[key] = dict(zip(("file", "text", "change", "copy"), key, strict=True)) | {
-        "line": line, "noticed": code != 0, "tests": tests, "by": noticing(code)
-    }  # fmt: skip
-    with into.open("a") as out:
-        out.write(json.dumps(known[key]) + "\n")
-
-
-def left_by_verdicts(
-    room: Path, waiting: list[Any], known: dict[Any, Any], asked_for: argparse.Namespace
-) -> list[Any]:
-    """The mutants of the checker about which the frozen verdicts say nothing else."""
-    left, began = [], time.monotonic()
-    lines = lines_asked(room, asked_for.into.with_suffix(".lines"))
-    every = {name: (q, said) for name, q, said in import_module("test_verdicts").questions()}
-    for path, line, changed, key in waiting:
-        if time.monotonic() - began > asked_for.seconds:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
             break
-        tree = ast.parse(path.read_text())
-        inside = any(f.body[0].lineno <= line <= (f.end_lineno or 0) for f in functions_of(path))
-        names = [q for n in around(tree, line) for q in lines.get((str(path), n), ())]
-        chosen = [every[q] for q in (dict.fromkeys(names) if inside else every)]
-        name = f"workbench.checker.{path.stem}".removesuffix(".__init__")
-        code = in_a_child(partial(asked, chosen, name, changed, line), 60) if chosen else 0
-        if code == 0:
-            left.append((path, line, changed, key))
-        if code != 0 or asked_for.quick:
-            write_result(asked_for.into, known, key, line, code, 0)
-    return left
+        if time.monotonic() > ends:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.003)
+    with os.fdopen(reading) as out:
+        said = out.read()
+    return said if status == 0 else "time"
 
 
-def main() -> None:
-    """Try the mutants of a room that have no result yet; print the survivors of all that have."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("room", choices=sorted(TESTS))
-    parser.add_argument("--seconds", type=float, default=240, help="start no mutant after these")
-    parser.add_argument("--most", type=int, help="have results of so many, the first ones drawn")
-    parser.add_argument("--seed", type=int, default=0, help="of the order in which they are tried")
-    parser.add_argument("--only", default="", help="files of the room, with commas between")
-    parser.add_argument("--into", type=Path, required=True, help="a file of results, one a line")
-    parser.add_argument("--each", type=float, default=1e9, help="seconds of tests for a mutant")
-    parser.add_argument("--cold", action="store_true", help="watch tests that compile kernels")
-    parser.add_argument("--quick", action="store_true", help="ask no other tests than these first")
-    parser.add_argument("--again", action="store_true", help="try survivors again, and no others")
-    asked_for = parser.parse_args()
-    asked_for.into = asked_for.into.resolve()
-    results = (
-        [json.loads(x) for x in asked_for.into.read_text().splitlines()]
-        if asked_for.into.exists()
-        else []
-    )
-    known = {(x["file"], x["text"], x["change"], x["copy"]): x for x in results}
-    copy = asked_for.into.with_suffix(".tree")
-    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "*.pyc")
-    shutil.copytree(ROOT, copy, ignore=ignored, dirs_exist_ok=True)
-    for folder in ("workbench", "tests"):  # else each mutant compiles all that it imports
-        compileall.compile_dir(copy / folder, quiet=2)
-    os.chdir(copy)
-    for folder in ("tests/checker", "tests/support"):
-        sys.path.insert(0, str(copy / folder))
-    os.environ["PYTHONPATH"] = str(copy)
-    sys.path[:] = [
-        str(copy),
-        *(x for x in sys.path if Path(x).resolve() not in (ROOT, Path(__file__).parent)),
-    ]
-    room = copy / "workbench" / asked_for.room
-    files = [
-        p
-        for p in sorted(room.rglob("*.py"))
-        if not asked_for.only or p.name in asked_for.only.split(",")
-    ]
-    drawn = []
-    for path in files:
+def drawn(room: Path, only: str, seed: int) -> list[Mutant]:
+    """All mutants of a room, shuffled."""
+    found = []
+    for path in sorted(room.rglob("*.py")):
+        if only and path.name not in only.split(","):
+            continue
         text, seen = path.read_text(), Counter[tuple[str, str]]()
         for line, what, changed in mutants(text):
             shown = text.splitlines()[line - 1].strip()
             seen[shown, what] += 1
-            key = str(path.relative_to(room)), shown, what, seen[shown, what]
-            drawn.append((path, line, changed, key))
-    random.Random(asked_for.seed).shuffle(drawn)
-    drawn = drawn[: asked_for.most]
-    waiting = [
-        x
-        for x in drawn
-        if (x[3] in known) == asked_for.again and not known.get(x[3], {"noticed": False})["noticed"]
-    ]
-    began = time.monotonic()
-    if asked_for.room == "checker" and not asked_for.again:
-        waiting = left_by_verdicts(room, waiting, known, asked_for)
-    if not asked_for.quick:
-        for package in LOADED:
-            try:
-                import_module(package)
-            except ImportError:
-                continue
-    every = (
-        reached(copy, room, TESTS[asked_for.room], not asked_for.cold)
-        if waiting and not asked_for.quick
-        else {}
-    )
-    print(
-        f"{len(every)} tests, traced in {sum(s for s, _ in every.values()):.0f} s; "
-        f"{len(waiting)} mutants wait"
-    )
-    for i, (path, line, changed, key) in enumerate(waiting if not asked_for.quick else []):
+            key = (str(path.relative_to(room)), shown, what, seen[shown, what])
+            found.append(Mutant(path, line, changed, key))
+    random.Random(seed).shuffle(found)
+    return found
+
+
+def ask_all(room: Path, questions: list[Question], asked_for: argparse.Namespace) -> None:
+    """Ask the mutants that have no result yet, and print the survivors of all that have."""
+    into = asked_for.into
+    results = [json.loads(x) for x in into.read_text().splitlines()] if into.exists() else []
+    known = {(x["file"], x["text"], x["change"], x["copy"]): x for x in results}
+    every = drawn(room, asked_for.only, asked_for.seed)
+    chosen, began, live = every[: asked_for.most], time.monotonic(), Live()
+    gc.freeze()
+    for mutant in chosen:
         if time.monotonic() - began > asked_for.seconds:
             break
-        tests = tests_of(path, line, every)
-        spent = list(accumulate(every[test][0] for test in tests))
-        tests = [test for test, s in zip(tests, spent, strict=True) if s <= asked_for.each]
-        whole, stamp = path.read_text(), path.stat().st_mtime
-        path.write_text(changed)
-        os.utime(path, (i + 1, i + 1))  # bytecode is told apart by it
-        usual = sum(every[test][0] for test in tests)
-        code = in_a_child(partial(tried, tests), 30 + 4 * usual)
-        path.write_text(whole)
-        os.utime(path, (stamp, stamp))
-        write_result(asked_for.into, known, key, line, code, len(tests))
-    still = [known[key] for *_, key in drawn if key in known]
-    for x in sorted(still, key=lambda x: (x["file"], x["line"])):
-        if not x["noticed"]:
-            print(
-                f"{x['file']}:{x['line']} {x['change']} ({x['copy']}): {x['text']}",
-                x["tests"] or "not reached",
-            )
-    noticed = sum(x["noticed"] for x in still)
-    print(f"{asked_for.room}: {noticed} of {len(still)} mutants noticed, {len(drawn)} in all")
+        if mutant.key in known and not (asked_for.again and not known[mutant.key]["by"]):
+            continue
+        ready, called = questions_of(mutant, questions, live)
+        spent, few = 0.0, list[Question]()
+        for question in ready:
+            spent += question.seconds
+            if spent > asked_for.each:
+                break
+            few.append(question)
+        limit = 60 + 6 * asked_for.each + (KERNEL_SECONDS if called else 0)
+        by = in_a_child(partial(ask, mutant, few, called, live), limit)
+        known[mutant.key] = dict(zip(("file", "text", "change", "copy"), mutant.key, strict=True))
+        known[mutant.key] |= {"line": mutant.line, "tests": [len(few), len(ready)], "by": by}
+        with into.open("a") as out:
+            out.write(json.dumps(known[mutant.key]) + "\n")
+    asked = [known[m.key] for m in chosen if m.key in known]
+    for x in sorted(asked, key=lambda x: (x["file"], x["line"])):
+        if not x["by"]:
+            print(f"{x['file']}:{x['line']} {x['change']} ({x['copy']}): {x['text']}", x["tests"])
+    noticed = sum(bool(x["by"]) for x in asked)
+    print(f"{asked_for.room}: {noticed} of {len(asked)} mutants noticed, {len(every)} in all")
+
+
+def main() -> None:
+    """Ask the mutants of a room."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("room", choices=sorted(TESTS))
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no mutant after these")
+    parser.add_argument("--most", type=int, help="ask so many, the first ones drawn")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--only", default="", help="files of the room, with commas between")
+    parser.add_argument("--into", type=Path, required=True, help="a file of results, one a line")
+    parser.add_argument("--each", type=float, default=20, help="seconds of tests for a mutant")
+    parser.add_argument("--again", action="store_true", help="ask survivors again as well")
+    asked_for = parser.parse_args()
+    asked_for.into = asked_for.into.resolve()
+    os.chdir(ROOT)
+    sys.path[:] = [str(ROOT), *(x for x in sys.path if Path(x).resolve() != Path(__file__).parent)]
+    for folder in ("tests/checker", "tests/support"):
+        sys.path.insert(0, str(ROOT / folder))
+    tests = [str(ROOT / x) for x in TESTS[asked_for.room]]
+    sys.exit(pytest.main([*OPTIONS, *tests], plugins=[Asking(asked_for)]))
 
 
 if __name__ == "__main__":
