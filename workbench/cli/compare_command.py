@@ -44,9 +44,9 @@ def compare_command(
         names = memory or ["none", "K1", "B1", "O1", "OA1"]
         for row in compared(P, names, step=step, max_seconds=seconds):
             found.append(row)  # one by one: Ctrl-C keeps those that are done
-    names = dict.fromkeys(row.oracle.weights for row in found if row.oracle is not None)
-    used = " or ".join(WEIGHTS[name].words for name in names or ("visits",))
-    loop = f"where it ends from uniform, step size {step}, P(s|o) by {used}"
+    used = dict.fromkeys(row.oracle.weights for row in found if row.oracle is not None)
+    counts = " or ".join(WEIGHTS[name].words for name in used or ("visits",))
+    loop = f"where it ends from uniform, step size {step}, P(s|o) by {counts}"
     columns = (
         Column("memory"),
         Column("states", "of the task with this memory"),
