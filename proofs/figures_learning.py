@@ -165,11 +165,19 @@ def verdict_on(proof: Proof, judgement: Judgement, figure: str, summary: str = "
     trouble = None if yes else _first_against(judgement)
     proof.step("findings", trouble, refutes=against)
     if yes:
-        under = "every reading" if len(yes) == len(found) else f"the reading {' / '.join(yes)}"
-        return supported(summary or f"{len(JUDGED)} unseen seeds, under {under}", argument)
+        return supported(summary or f"{len(JUDGED)} new seeds{_as_read(yes, len(found))}", argument)
     if against:
         return refuted("contradicted under every reading", argument, counterexample=trouble)
     return open_(summary or "undecided", argument)
+
+
+def _as_read(yes: list[str], readings: int) -> str:
+    """Under which of the readings of actor-critic a sentence is supported, where there are any."""
+    if readings == 1:
+        return ""
+    if len(yes) == readings:
+        return ", however actor-critic is read"
+    return f", with actor-critic read as {' / '.join(yes)}"
 
 
 def _first_against(judgement: Judgement) -> str:
@@ -288,7 +296,8 @@ b2_is_less_stable = figure_claim(
     "fig3",
     FIGURE_3_AGAIN,
     lambda found: (
-        f"{len(JUDGED)} unseen seeds, {found.findings[0].what.partition('(')[2].rstrip(')')}"
+        f"B2 switches {found.findings[0].what.partition('(')[2].rstrip(')')} as OA1 "
+        f"({len(JUDGED)} new seeds)"
     ),
 )
 """That the number of shortcuts is the reason is not shown by this."""
@@ -434,7 +443,9 @@ def fig_shared(proof: Proof, shift: int = 0, turned: str = "") -> Evidence:
     if trouble:
         return open_("undecided", argument)
     pairs = ", ".join(f"{f.estimate.count} of {f.estimate.of}" for f in found.findings)
-    return supported(f"{len(SHARED)} unseen seeds: {pairs}", argument)
+    return supported(
+        f"{len(SHARED)} new seeds; each reading contradicts a sentence: {pairs}", argument
+    )
 
 
 fig_shared.twin("the record of another seed", guards="again", shift=1)

@@ -171,7 +171,11 @@ def _decreased(
         "P_pi(s|o) changes along with pi.",
         f"A second way: {recheck(certificates[0])}.",
     )
-    return proved("two states that look alike", argument, certificates)
+    return proved(
+        "a full step lowers the return of a task of two states that look alike",
+        argument,
+        certificates,
+    )
 
 
 full_step.twin("states that the agent sees", guards="found", visible=True)

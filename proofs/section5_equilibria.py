@@ -276,8 +276,8 @@ def settle_worth(
         "epsilon and gamma alone.",
     )
     point = [certificate_at(recall(PAPERS_GAMMA, sequence), "OA1", PAPERS_EPSILON)]
-    refuted = f"{counts[0]} policies of OA1 and {counts[1]} of B2 (up to symmetry)"
-    return proved(f"{refuted}: none is fixed; certified at one point", lines(argument), point)
+    refuted = f"{counts[0]} policies of OA1 and {counts[1]} of B2 earn something (up to symmetry)"
+    return proved(f"{refuted}: none is a fixed point", lines(argument), point)
 
 
 def _leads_to(E: POMDP, path: dict[Any, Any], better: tuple[Any, Any], last: int) -> bool:
@@ -400,7 +400,11 @@ def settle_b1(
     if proof.failed:
         return proved("")
     certificates = [cells_certificate("recall", "B1")]
-    return proved("the two cases meet at epsilon (2 - gamma) = 1", lines(found), certificates)
+    return proved(
+        "the curve epsilon (2 - gamma) = 1 parts the two cases, and no other does",
+        lines(found),
+        certificates,
+    )
 
 
 settle_b1.twin("3 - gamma in the place of 2 - gamma", guards="border", constant=3)

@@ -139,7 +139,8 @@ def small_steps(
     )
     first, last = (at_zero[step].mean() for step in (0.1, 0.0001))
     return supported(
-        f"30 unseen seeds: {first:.1%} of the time at steps 1/10, {last:.0%} at 1/10,000",
+        f"worth 0 for {first:.1%} of the time at step size 1/10, {last:.0%} at 1/10,000 "
+        "(30 new seeds)",
         argument,
     )
 

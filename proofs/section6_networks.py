@@ -176,9 +176,10 @@ def judged(
     proof.step("rules", other or None)
     rows = [list(row[:5]) for row in table_rows(figure, cells)]
     argument = table_text(["memory", "seeds", "reward", "solved", "exact values"], rows)
-    counts = ", ".join(f"{name} {len(own)}" for name, own in cells.items())
+    usual = Counter(map(len, cells.values())).most_common(1)[0][0]
+    others = "".join(f", {m} {len(own)}" for m, own in cells.items() if len(own) != usual)
     told = ", ".join(f"{n} {word}" for word, n in Counter(said.values()).most_common())
-    return verdict(f"{told}; seeds: {counts}", argument)
+    return verdict(f"sentences: {told}; {usual} seeds of each memory{others}", argument)
 
 
 def unsearched(figure: NeuralFigure, cells: RecordedCells, searched: bool = True) -> str | None:

@@ -117,7 +117,11 @@ def between(lower: Any, upper: Any, margin: Any = 0) -> str:
 
     >>> between(1.0, 1.5, 1e-6), between(1.0, 1.0 + 1e-9, 1e-6), between(3, float("inf"))
     ('1 to 1.5', '1', 'at least 3')
+    >>> between(Fraction(729, 2000), 0.729)
+    '0.3645 to 0.729'
     """
+    if isinstance(upper, float):
+        lower = float(lower)
     if upper - lower <= margin:
         return brief(lower)
     return f"at least {brief(lower)}" if upper == math.inf else f"{brief(lower)} to {brief(upper)}"

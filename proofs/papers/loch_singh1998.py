@@ -78,7 +78,7 @@ def traces(
     for key, holds, fails in zip(asked, *tests, strict=True):
         proof.step(key, None if holds else f"{counts[key]} of {n} seeds", refutes=fails)
     return supported(
-        f"{counts['traces']} of {n} unseen seeds with traces, {counts['none']} and "
+        f"{counts['traces']} of {n} new seeds with traces, {counts['none']} and "
         f"{counts['greedy']} without",
         text(
             "Learning discounts by 0.999; greedy policies are judged without discount. Settings "

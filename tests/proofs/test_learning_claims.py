@@ -59,7 +59,7 @@ def test_no_pair_is_left_out():
     for larger, smaller in (("O2", "O1"), ("OA2", "OA1")):
         assert argument.count(f"better with {larger} than with {smaller}") == 4
     assert entry("S51.fig-gravity2").evidence == (
-        "100 unseen seeds, under the reading window, V = 1 / batch, V = 0"
+        "100 new seeds, with actor-critic read as window, V = 1 / batch, V = 0"
     )
 
 
