@@ -27,8 +27,8 @@ COLUMNS = ("figure", "memory", "settings", "steps", "seed", "final", "area", "se
 SEARCH_SEEDS = (1000, 1001)
 
 STEPS: dict[str, int] = {
-    "fig6-cookie": 209_715_200,
-    "fig6-keys": 209_715_200,
+    "fig6-cookie": 6_553_600,
+    "fig6-keys": 6_553_600,
     "fig6-doors": 3_276_800,
     "fig6-memory": 6_553_600,
     "fig12-cookie": 1_638_400,
@@ -44,17 +44,17 @@ _PPO: tuple[dict[str, Any], ...] = (
     {"environments": 128, "n": 64, "learning_rate": 1e-3, "entropy": 0.01},
     {"environments": 32, "n": 64, "learning_rate": 3e-3, "entropy": 0.01},
 )
-_HALLWAY: dict[str, Any] = {
-    "environments": 1024,
-    "n": 256,
-    "entropy": 0.003,
-    "epochs": 1,
-    "minibatches": 16,
-    "value_start": 0.0,
-}
 _PPO_HALLWAY: tuple[dict[str, Any], ...] = (
-    _HALLWAY | {"learning_rate": 3e-4},
-    _HALLWAY | {"learning_rate": 1e-4},
+    {
+        "environments": 128,
+        "n": 128,
+        "learning_rate": 1e-3,
+        "entropy": 0.01,
+        "minibatches": 16,
+        "gamma": 0.999,
+        "lam": 0.99,
+        "value_start": 0.0,
+    },
 )
 _DDQN: tuple[dict[str, Any], ...] = (
     {"environments": 16, "batch": 128, "learning_rate": 1e-3, "epsilon": 0.1},
@@ -115,7 +115,10 @@ def settings_text(settings: dict[str, Any]) -> str:
 def missing_runs(
     figure: str, memory: str, rows: list[SearchRow]
 ) -> list[tuple[dict[str, Any], int]]:
-    """The candidates and seeds that the search has not run yet."""
+    """The candidates and seeds that the search has not run yet. With one candidate there is nothing
+    to choose."""
+    if len(CANDIDATES[figure]) == 1:
+        return []
     have = {
         (row.figure, row.memory, row.settings, row.seed)
         for row in rows
