@@ -50,6 +50,19 @@ def test_the_bound_is_the_least_of_all_teeth(ways, weights):
     assert np.isclose(bounds.upper(b[None])[0], slow_upper(bounds, b), atol=1e-9)
 
 
+def test_a_point_that_a_new_one_undercuts_is_forgotten():
+    bounds = searched(60)
+    n = bounds._count
+    assert n < bounds.backups / 4
+    points, values = bounds._points[:n], bounds._values[:n]
+    for i in range(n):
+        for j in range(i + 1, n):  # added later
+            ratio = min(points[i, s] / points[j, s] for s in np.flatnonzero(points[j]))
+            rest = points[i] - ratio * points[j]
+            above = min(float(bounds.corner @ rest), float((rest @ bounds.Q).max()))
+            assert ratio * values[j] + above > values[i] - 1e-9
+
+
 def test_bounds_close_and_never_part():
     gaps = [searched(ways).gap() for ways in (0, 5, 20, 60)]
     for before, after in itertools.pairwise(gaps):

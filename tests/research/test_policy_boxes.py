@@ -4,7 +4,9 @@ on the tasks with few rows."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ from pomdps import (
     short_corridor,
     tiger,
 )
-from workbench import POMDP, Policy, augment, evaluate
+from workbench import POMDP, Policy, augment, evaluate, load_pomdp
 from workbench.core.errors import NeverEnds, WorkbenchError
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Numbers
@@ -33,6 +35,7 @@ from workbench.research.occupancy_program import OccupancyProgram
 from workbench.research.policy_boxes import BoxSearch, is_empty
 
 F = Fraction
+DATA = Path(__file__).parent.parent / "data"
 
 
 def bounds_of(P: POMDP) -> ProcessBounds:
@@ -265,3 +268,12 @@ def test_ctrl_c_leaves_a_bound_that_holds(monkeypatch):
     assert found.interrupted
     assert found.bound >= 0.9025 / 27 - 1e-12
     assert "interrupted" in found.how
+
+
+def test_what_histories_reach_closes_a_search_that_boxes_leave_open():
+    """In the bridge-repair problem no history does better than one memoryless policy."""
+    P = replace(load_pomdp(DATA / "bridge-repair.POMDP"), gamma=0.95)
+    found = best_memoryless(P, deterministic=False, starts=1, max_boxes=0)
+    assert found.certified
+    assert found.gap < 1e-5
+    assert found.value == pytest.approx(best_memoryless(P).value)

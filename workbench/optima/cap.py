@@ -24,7 +24,7 @@ from workbench.optima.history import HistoryLimits, history_optimum
 MOST_SECONDS = 10.0
 """For the bound, unless the search it serves has less."""
 
-_LIMITS = 1_500, 4_000
+_LIMITS = 1_500, 10_000
 """Beliefs to list, and backups."""
 
 _CLOSE = 1e-10

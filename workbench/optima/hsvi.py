@@ -329,15 +329,21 @@ class Bounds:
                 self._informed[: self._count, -2] -= lowered * self._points[: self._count, s]
                 self.corner[s] = value
             return
-        if self._count == len(self._values):
-            self._points = np.vstack([self._points, np.zeros_like(self._points)])
-            self._values = np.concatenate([self._values, np.zeros_like(self._values)])
-            self._informed = np.vstack([self._informed, np.zeros_like(self._informed)])
-        i = self._count
-        self._points[i], self._values[i] = b, value
-        self._informed[i, :-2] = b @ self.Q
-        self._informed[i, -2:] = self.corner @ b, self._informed[i, :-2].max()
-        self._count += 1
+        new = np.append(b @ self.Q, [self.corner @ b, (b @ self.Q).max()])
+        n = self._count
+        teeth = self._points[:n], self._informed[:n], self._values[:n]
+        # beliefs near each other are met again and again: a point that the new one undercuts goes
+        under = np.empty(n)
+        sawtooth(self.corner, self.Q, b[None], new[None], np.array([value]), 1, teeth[0], under)
+        if not (kept := under > teeth[2]).all() or n == len(self._values):
+            n = int(kept.sum())
+            spare = [np.zeros((n + max(64, n), *old.shape[1:])) for old in teeth]
+            for table, old in zip(spare, teeth, strict=True):
+                table[:n] = old[kept]
+            # together: an interruption must not part them
+            self._points, self._informed, self._values, self._count = *spare, n
+        self._points[n], self._informed[n], self._values[n] = b, new, value
+        self._count = n + 1
 
 
 class _Look(NamedTuple):

@@ -140,7 +140,8 @@ class BoxSearch:
         self.boxes = 0
         self._closed = -math.inf
         self._heap: list[_Box] = []
-        self._root = low, high, ceiling
+        self._root = low, high
+        self.ceiling = ceiling
         self._program: OccupancyProgram | None = None
         if n <= _FEW:
             self._program = OccupancyProgram(
@@ -154,31 +155,31 @@ class BoxSearch:
 
         Returns the best policy, its value, and what is certain.
         """
-        low, high, ceiling = self._root
+        low, high = self._root
         ended = ""
-        if not self._heap:
-            whole = self._bound(low, high, ceiling, value, aim)[0]
+        if not self.boxes:
+            whole = self._bound(low, high, self.ceiling, value, aim)[0]
             self._heap.append(whole)
         with Waiting(f"boxes of policies of {name}") as waiting:
             try:
-                while self._heap and self._heap[0].bound > value + aim and not ended:
+                while self._highest() > value + aim and not ended:
                     if self.boxes >= most:
                         ended = f"stopped at {self.boxes:,} boxes"
                     elif time.monotonic() > until:
                         ended = "stopped by the time limit"
                     else:
                         best, value = self._split(best, value, aim)
-                        text = (
-                            f"{self.boxes:,} boxes, {value:.6g} to {self._heap[0].bound:.6g}"
-                            if self._heap
-                            else ""
-                        )
+                        text = f"{self.boxes:,} boxes, {value:.6g} to {self._highest():.6g}"
                         waiting.report(0.0, text)
             except KeyboardInterrupt:
                 ended = "interrupted"
-        left = sum(box.bound > value + aim for box in self._heap)
-        bound = max([value, self._closed, *(box.bound for box in self._heap[:1])])
+        left = sum(min(self.ceiling, box.bound) > value + aim for box in self._heap)
+        bound = max(value, min(self.ceiling, max(self._closed, self._highest())))
         return best, value, BoxReport(bound, self.boxes, left, ended)
+
+    def _highest(self) -> float:
+        """A bound on what the boxes that are left hold."""
+        return min(self.ceiling, self._heap[0].bound) if self._heap else -math.inf
 
     def _split(self, best: TableArray, value: float, aim: float) -> tuple[TableArray, float]:
         """Halve the box with the largest bound. Returns the best policy and value after that.

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import ClassVar
 
@@ -42,6 +42,7 @@ from workbench.optima.branch_and_bound import (
     float_above,
     search_over_states,
 )
+from workbench.optima.cap import MOST_SECONDS, history_cap
 from workbench.optima.memoryless import START_NODES, Help, SearchLimits
 from workbench.optima.optimum import MemorylessOptimum
 from workbench.progress import Waiting
@@ -108,10 +109,11 @@ def stochastic_optimum(
     rng = np.random.default_rng(seed)
     found: list[Climbed] = []
     interrupted = late = False
+    soon = began + limits.seconds / 4  # on large tasks one node may take all of the time
     with Waiting(f"stochastic policies of {P.name}") as waiting:
         try:
             help_.give(search, capped=P.origin is not None)  # boxes bound a task by itself
-            while not search.finished and search.nodes < START_NODES and help_.left > 0:
+            while not search.finished and search.nodes < START_NODES and time.monotonic() < soon:
                 search.run_one()
                 waiting.report(0.0, f"a deterministic start: {search.nodes:,} nodes")
             drawn = (rng.dirichlet(np.ones(nA), nO) for _ in range(starts))
@@ -141,14 +143,26 @@ def stochastic_optimum(
     absolute = (_BOX_GAP if tolerance is None else tolerance) * max(informed.size, abs(value))
     how = f"ascent along the exact gradient from {counted(len(found), 'start')}"
     report = BoxReport(bound, 0, 0, "")
-    if is_boxable(M) and bound > value + absolute and not interrupted:
-        boxes = BoxSearch(M, nO, lambda x: _climb(criterion, x, share, until), bound)
-        pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
+    if bound > value + absolute and not interrupted:
+        boxes = None
+        if is_boxable(M):
+            boxes = BoxSearch(M, nO, lambda x: _climb(criterion, x, share, until), bound)
+            soon = time.monotonic() + min(help_.left / 4, MOST_SECONDS)
+            pi, value, report = boxes.run(pi, value, absolute, limits.nodes, soon, P.name)
+        # boxes alone close most small tasks; what histories can reach takes longer to bound
+        if report.bound > value + absolute and report.ended != "interrupted" and help_.left > 0:
+            cap = history_cap(P, help_.left / 4)
+            bound = report.bound if cap is None else min(report.bound, float_above(cap.upper))
+            report = replace(report, bound=max(value, bound))
+            if boxes is not None:
+                boxes.ceiling = bound
+                pi, value, report = boxes.run(pi, value, absolute, limits.nodes, until, P.name)
         bound = report.bound
-        how += f", {report.boxes:,} boxes of policies bounded"
         interrupted = report.ended == "interrupted"
-    elif not is_boxable(M) and bound > value + absolute:
-        how += f"; {too_large_for_boxes(M)}"
+        if boxes is not None:
+            how += f", {report.boxes:,} boxes of policies bounded"
+        elif bound > value + absolute:
+            how += f"; {too_large_for_boxes(M)}"
     ended = report.ended or (f"stopped after {limits.seconds:g} seconds" if late else "")
     if interrupted or ended:
         how += f", {'interrupted' if interrupted else ended}"
