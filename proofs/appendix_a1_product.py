@@ -43,7 +43,7 @@ Compile = Callable[[POMDP, Memory], POMDP]
 
 
 def compiled(P: POMDP, memory: Memory) -> POMDP:
-    """The product of the workbench; that of the generic task and memory is kept."""
+    """The product of the workbench. That of the generic task and memory is kept."""
     return generic_product() if memory.name == "generic memory" else augment(P, memory)
 
 
@@ -264,8 +264,8 @@ def equivalent(
     theory: Theory = SIDE_BY_SIDE,
     givens: Theory = SIDE_BY_SIDE,
 ) -> Evidence:
-    """The kernels of one step with all numbers symbols; then sequences of small tasks with
-    numbers. `givens`: the formulas that are compared with what runs.
+    """Compare the kernels of one step with all numbers symbols. Then compare sequences of small
+    tasks with numbers.
 
     `compile_`, `compile_small`: the product of the generic task, and of the small ones; `gamma`:
     another discount of the product.

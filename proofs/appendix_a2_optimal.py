@@ -63,7 +63,7 @@ HALF = Fraction(1, 2)
 
 
 def swap() -> POMDP:
-    """Two states that look alike; every action changes the state; a pays 1 in L, b pays 1 in R.
+    """Two states that look alike. Every action changes the state. a pays 1 in L, b pays 1 in R.
     Starts in L."""
     other = {"L": "R", "R": "L"}
     return POMDP.from_functions(
@@ -87,7 +87,7 @@ def without_mu(P: POMDP) -> POMDP:
 
 
 def coin() -> POMDP:
-    """A hidden coin; each step a guess that pays 1 if right."""
+    """A hidden coin. Each step is a guess that pays 1 if right."""
     return POMDP.from_functions(
         name="coin",
         A=("heads", "tails"),
@@ -225,8 +225,8 @@ def beta(P: POMDP, memory: Memory, f: Any) -> dict[tuple[Label, Label], Any]:
 
 
 def read_off(P: POMDP, memory: Memory, f: Any) -> Policy:
-    """The policy that does at (m, o) what is optimal at the belief behind it, the first of such
-    actions, and writes what f says."""
+    """Read a policy of (m, o) off the optimal one of beliefs. It does what is best at the belief
+    behind (m, o), the first of such actions, and writes what f says."""
     belief_mdp = reachable_beliefs(P).mdp()
     process = from_states(belief_mdp, RATIONALS)
     v = optimal(process).v
@@ -358,8 +358,9 @@ def gains_nothing(theory: Theory) -> dict[str, Any]:
 
 @cache
 def encoded_letters(encoded: tuple[tuple[str, str], ...]) -> str | None:
-    """The first formula of `ENCODED`, changed or not, or of `NO_MORE` that a task of two steps with
-    OA1 does not obey; or two steps of the policy read off that are not its value."""
+    """Find a formula that a task of two steps with OA1 does not obey. It is one of `ENCODED`,
+    changed or not, or of `NO_MORE`. Two steps of the policy read off that are not its value are
+    told as well."""
     P = two_step_task(14)
     memory = attach("OA1", P)
     E, f = augment(P, memory), is_sufficiently_expressive(P, memory).f
@@ -486,8 +487,8 @@ def corrected(
     no_more: Theory = NO_MORE,
     givens: Theory = ENCODED,
 ) -> Evidence:
-    """`cases`: where the policy read off is evaluated; `never_more`: where the best memoryless
-    policy is looked for."""
+    """Judge the claim. `cases`: where the policy read off is evaluated. `never_more`: where the
+    best memoryless policy is looked for."""
     proof.step("givens", encoded_letters(tuple(givens.given.items())))
     shown_same, shown_less = does_as_histories_do(encoded), gains_nothing(no_more)
     proof.step("policy", trouble_in(shown_same))

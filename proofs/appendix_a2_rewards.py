@@ -1,5 +1,4 @@
-"""Appendices A.1, A.2 and D.6.1: a memory that reads rewards, why O is part of S', and the two ends
-of lambda.
+"""Appendices A.1, A.2 and D.6.1: rewards in memory, why O is part of S', and lambda's two ends.
 
 **Rewards.** Histories hold observations and actions, Gamma may read rewards too. Then (m, o) may
 tell more than the history, and a memoryless policy of the augmented task may be worth more than any
@@ -103,7 +102,7 @@ rewards_tell_more.twin("the memory is worth 2", guards="memory", more=Fraction(2
 
 
 def noisy() -> POMDP:
-    """One state that is seen as x or as y, each with probability 1/2, at every step; it ends with
+    """One state that is seen as x or as y, each with probability 1/2, at every step. It ends with
     probability 1/2."""
     return POMDP.from_functions(
         name="noisy",
@@ -172,7 +171,7 @@ observation_in_the_state.twin("with chance 1/4", guards="without", chance=Fracti
 
 
 def symbolic_two_steps() -> POMDP:
-    """Two steps of two actions with one observation; rewards after both steps, all symbols."""
+    """Two steps of two actions with one observation. Rewards after both steps, all symbols."""
 
     def p(s: str, a: str) -> dict[tuple[str, Any], int]:
         return {("end" if len(s) > 1 else f"s{a}", symbol("r", s, a)): 1}
@@ -213,8 +212,9 @@ that an episode goes on for n steps."""
 
 @cache
 def lambda_letters(lam: Fraction, theory: tuple[tuple[str, str], ...]) -> str | None:
-    """The first formula that does not hold where w is what the code's TD(lambda) learns and x the
-    target that solves its equation; or a mean of x that is not what is learned."""
+    """Find a formula that does not hold of the code's TD(lambda). In it w is what is learned, and x
+    is the target that solves its equation. A mean of x that is not what is learned is told as
+    well."""
     P = small_task(8, Fraction(4, 5))
     pi = mixed_policy(P, 8)
     found = evaluate(P, pi, exact=True)
@@ -274,7 +274,7 @@ def ends_of_lambda(
     two: Theory = TWO_SOLUTIONS,
     givens: Theory = TARGETS,
 ) -> Evidence:
-    """Sums of any size; then two steps that look alike, all six rewards, the policy and gamma
+    """Sums of any size. Then two steps that look alike, all six rewards, the policy and gamma
     symbols."""
     for lam in (Fraction(0), Fraction(1, 2), Fraction(1)):
         proof.step("givens", lambda_letters(lam, tuple(givens.given.items())))

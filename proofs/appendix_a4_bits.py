@@ -52,8 +52,8 @@ def printed_bound(P: POMDP) -> int:
 
 
 def smallest_product() -> int:
-    """The smallest |O| |A| u among powers of two with u^|O| > |O| |A| u, where the printed bound
-    can fail.
+    """The smallest |O| |A| u for which the printed bound can fail. All are powers of two, and u^|O|
+    > |O| |A| u.
 
     >>> smallest_product()
     8
@@ -63,7 +63,7 @@ def smallest_product() -> int:
 
 
 def turning() -> POMDP:
-    """Two places, x and y, and a hidden side, 1 or 2: stay or move with equal chance; the way from
+    """Two places, x and y, and a hidden side, 1 or 2: stay or move with equal chance. The way from
     y to x turns the side.
 
     In x the side is 1 for sure at first, in y it is 1 with probability 1/3.
@@ -173,8 +173,8 @@ as_printed.twin("one more bit", guards="words", extra=1)
 
 
 def by_triples(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:
-    """The paper's f with word 0 left to the start: word 1 + (o |A| + a) u + i for the belief number
-    i at o, and action a.
+    """The paper's f, with word 0 left to the start. It writes word 1 + (o |A| + a) u + i for the
+    belief number i at o, and action a.
 
     >>> f = by_triples(swap(), 3)
     >>> f["000", "o", "b"], f["011", "o", "a"]
@@ -195,8 +195,8 @@ def by_triples(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:
 
 
 def by_maps(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:
-    """A word for each total map O -> {0, ..., u - 1}, word 0 for that of the start: which belief
-    comes with which observation."""
+    """An f with a word for each total map O -> {0, ..., u - 1}. A map says which belief comes with
+    which observation, and word 0 is that of the start."""
     graph = reachable_beliefs(P)
     number = {node: graph.beliefs(node.o).index(node.b) for node in graph.nodes}
 
@@ -216,8 +216,8 @@ def by_maps(P: POMDP, k: int) -> dict[tuple[str, Label, Label], str]:
 
 
 def few_beliefs() -> POMDP:
-    """Three observations, a hidden bit that is seen only in c: neither |O| nor u^|O| is small, but
-    few triples occur."""
+    """A task in which few triples of observation, action and belief occur. It has three
+    observations and a hidden bit that is seen only in c. Neither |O| nor u^|O| is small."""
     third = Fraction(1, 3)
     follow = {"a": "b", "b": "c", "c": "a"}
     return POMDP.from_functions(
@@ -249,8 +249,8 @@ LISTED = (recall, recall4, recall_variant, gravity, turning, swap, few_beliefs)
     ),
 )
 def corrected(proof: Proof, room: int = 1, mixed_up: bool = False) -> Evidence:
-    """`room`: how many words are asked for beyond |O| |A| u; `mixed_up`: whether f writes the first
-    word in the place of the last."""
+    """Judge the claim. `room`: how many words are asked for beyond |O| |A| u. `mixed_up`: whether f
+    writes the first word in the place of the last."""
     lines, certificates = [], []
     for task in LISTED:
         P = task()

@@ -47,8 +47,8 @@ def pushes(m: Label, o: Label, a: Label) -> str:
 
 
 def what_counts(history: tuple[Label, ...], k: int, what: str) -> tuple[Label, ...]:
-    """The last k pairs and o_t; or the last k observations, o_t "besides" them or "counted" among
-    them."""
+    """What a belief may depend on: the last k pairs and o_t, or the last k observations. Then o_t
+    is "besides" them or "counted" among them."""
     o = history[-1]
     pairs = list(zip(history[:-1:2], history[1::2], strict=True))
     if what == "pairs":
@@ -60,7 +60,7 @@ def what_counts(history: tuple[Label, ...], k: int, what: str) -> tuple[Label, .
 def depends_only_on(
     P: POMDP, k: int, what: str, any_history: bool = True
 ) -> tuple[tuple[Label, ...], ...] | None:
-    """None if the belief of every history depends only on what counts; else two histories that show
+    """None if the belief of every history depends only on what counts. Else two histories that show
     the contrary.
 
     Decided on all histories: they matter only through their belief and their last k + 1 steps, of
@@ -96,7 +96,7 @@ def depends_only_on(
 
 
 def last_actions(k: int) -> POMDP:
-    """Nothing to see; the state is the last k actions."""
+    """Nothing to see. The state is the last k actions."""
     return POMDP.from_functions(
         name=f"last {k} actions",
         A=(0, 1),
@@ -108,7 +108,7 @@ def last_actions(k: int) -> POMDP:
 
 
 def last_coins(k: int) -> POMDP:
-    """A coin is thrown and seen at each step; the state is the last k + 1 coins."""
+    """A coin is thrown and seen at each step. The state is the last k + 1 coins."""
     half = Fraction(1, 2)
     return POMDP.from_functions(
         name=f"last {k + 1} coins",
@@ -121,7 +121,7 @@ def last_coins(k: int) -> POMDP:
 
 
 def early_choice() -> POMDP:
-    """The first action leads to one of two states that look alike; then both lead to the same place
+    """The first action leads to one of two states that look alike. Then both lead to the same place
     for ever."""
     leads = {"x": {"l": "left", "r": "right"}}
     return POMDP.from_functions(
@@ -151,8 +151,9 @@ def _lengths(apart: int) -> tuple[DecidedInequality, ...]:
 
 
 def same_lengths(proof: Proof, apart: int = 1) -> list[dict[str, Any]]:
-    """Two histories of t < k and t1 > t steps leave different buffers: the cell i = k - t - 1 is
-    there, is empty after the first, e_{t-k+i} with t - k + i < 0, and not after the second."""
+    """Certify that histories of t < k and t1 > t steps leave different buffers. The cell i = k - t
+    - 1 is there. It is empty after the first, since it is e_{t-k+i} with t - k + i < 0, and not
+    after the second."""
     found: list[dict[str, Any]] = []
     empty = sympy.expand(t - k + CELL)
     proof.step("same", None if empty == -1 else f"the cell holds e_{empty}")
@@ -234,9 +235,9 @@ def buffers_of_pairs(
     claimed: int = 0,
     apart: int = 1,
 ) -> Evidence:
-    """`smaller`: cells taken from the buffer; `any_history`: whether the hypothesis speaks of short
-    histories as well; `claimed`: pairs more than k that the buffer is said to hold; `apart`: how
-    much longer the other history is at least."""
+    """Judge the claim. `smaller`: cells taken from the buffer. `any_history`: whether the
+    hypothesis speaks of short histories as well. `claimed`: pairs more than k that the buffer is
+    said to hold. `apart`: how much longer the other history is at least."""
     proof.step("buffer", keeps_the_last("OA", recall(), claimed))
     lengths = same_lengths(proof, apart)
     rows, certificates = judged_cases(cases, ("OA",), ("pairs",), smaller, any_history, proof)
@@ -289,7 +290,7 @@ def buffers_of_observations(
     claimed: int = 0,
     apart: int = 1,
 ) -> Evidence:
-    """As for pairs; both readings of "the last k observations"."""
+    """Judge the claim as for pairs. Both readings of "the last k observations" are looked at."""
     for kind in ("O", "K"):
         proof.step("buffer", keeps_the_last(kind, recall(), claimed))
     lengths = same_lengths(proof, apart)

@@ -1,4 +1,4 @@
-"""Appendix B: the oracle loop on the variation of the recall task with OA1, for all iterates of all
+"""Appendix B: the oracle loop on the variation of the recall task with OA1. All iterates of all
 runs with small steps.
 
 Rows are named by what the buffer holds: empty, 0, 1. Let x be the product of 1 - eps over the steps
@@ -73,7 +73,7 @@ def gap(row: Any, a: Any, b: Any) -> Any:
 
 @dataclass
 class StatementChain:
-    """Statements put to the solver one after the other; the first that fails is kept."""
+    """Statements put to the solver one after the other. The first that fails is kept."""
 
     failure: str | None = None
     lines: list[str] = field(default_factory=list)
@@ -144,7 +144,7 @@ def stays_in_the_family(largest: Fraction) -> StatementChain:
 
 
 def _phase_1(chain: StatementChain, largest: Fraction) -> None:
-    """While y = 0 and u = 1-x: c is bounded, so row 0 turns to <0,push> before x gets small."""
+    """Bound c while y = 0 and u = 1-x. So row 0 turns to <0,push> before x gets small."""
     here = [x > 0, x <= 1, c >= 0, c <= 1 - x]
     small = [*STEP, e <= Rational(largest)]
     at = {y: 0, u: 1 - x}
@@ -185,8 +185,8 @@ def _phase_1(chain: StatementChain, largest: Fraction) -> None:
 
 @cache
 def ends_at_the_stochastic_point(largest: Fraction, limit: Fraction) -> StatementChain:
-    """In phase 2, with steps <= largest: c -> 0, y -> 3/8 up to the step, and the return tends to
-    `limit` or less."""
+    """Follow phase 2 to its end, with steps <= largest. There c -> 0, y -> 3/8 up to the step, and
+    the return tends to `limit` or less."""
     chain = StatementChain()
     value = family()[1].value.subs({x: 0, u: 0})
     if not identical(value, (1 - c) * (1 - y) * (1 + 2 * c + 4 * y)):

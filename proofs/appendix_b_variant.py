@@ -1,5 +1,5 @@
-"""Appendix B and Figure 5: the oracle loop on the variation of the recall task, with OA1 and with
-larger memories.
+"""Appendix B and Figure 5: the oracle loop on the variation of the recall task. It is followed with
+OA1 and with larger memories.
 
 OA1 is the subject of `appendix_b_oa1`. With OA2 greedy is the same policy at every iterate; with
 B(k) it is one policy at the first step and another one ever after, so the iterates are two
@@ -70,7 +70,7 @@ def why_oa1_fails(
     told: int = -100,
     mild: int = -10,
 ) -> Evidence:
-    """Some runs in rationals; then all iterates of all runs; then a run with a smaller penalty.
+    """Some runs in rationals. Then all iterates of all runs. Then a run with a smaller penalty.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def why_oa1_fails(
 
 
 def _preferences(penalty: int, step: Fraction, count: int) -> list[tuple[Any, Any]]:
-    """q of <0,push> and <1,push> in (o,1) along the loop, exactly; None where (o,1) is not
+    """q of <0,push> and <1,push> in (o,1) along the loop, exactly. None where (o,1) is not
     visited."""
     E = augment(variant(penalty), "OA1")
     found = []
@@ -247,7 +247,8 @@ def figure_5(
     oa2_penalty: int = -100,
     best: int = 3,
 ) -> Evidence:
-    """OA1 for steps up to 1/8; OA2 for every step; B1 to B5 for first steps up to 1/2.
+    """Follow OA1 for steps up to 1/8. OA2 is followed for every step, B1 to B5 for first steps up
+    to 1/2.
 
     Parameters
     ----------

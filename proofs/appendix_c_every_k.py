@@ -47,8 +47,8 @@ EVERY_K = {x: Interval.Lopen(0, 1), K: Interval(2, sympy.oo), scale: Interval.op
 
 
 def all_iterates(rewards: Rewards, scale: Any = 1) -> tuple[Any, Evaluation, dict[Any, Any]]:
-    """The lumped product, the evaluation of x pi_u + (1-x) pi_l in it for all x and K, and the
-    actions of pi_l."""
+    """The lumped product and the evaluation of x pi_u + (1-x) pi_l in it, for all x and K. The
+    actions of pi_l come with them."""
     E = augment(recall4_task(rewards, scale), lumped_memory())
     pi_l = local_optimum(E)
     return E, evaluate(E, mixed_rows(E, lumped_uniform(E, K), pi_l, x)), actions_taken(E, pi_l)
@@ -72,8 +72,7 @@ def every_k(rewards: Rewards, ties: str = "last", scale: Any = 1) -> Region:
 
 
 def segment_mismatch(kept: Any = 1 - eps) -> str | None:
-    """Whether a step eps from x pi_u + (1-x) pi_l towards pi_l leads to another point than
-    x' pi_u + (1-x') pi_l, x' = kept x."""
+    """Whether a step from x pi_u + (1-x) pi_l towards pi_l leads elsewhere than to x' = kept x."""
     u, g = sympy.symbols("u g")  # any entry of pi_u and of pi_l
     moved = (1 - eps) * (x * u + (1 - x) * g) + eps * g
     told = kept * x * u + (1 - kept * x) * g
@@ -100,7 +99,7 @@ def loop_mismatch(memories: tuple[str, ...], left: Any = 1 - eps) -> str | None:
 
 @cache
 def lumping_mismatch(members: Any = K - 2, most: int = 4) -> str | None:
-    """Where the three classes of memory states differ from B(k); None if nowhere.
+    """Where the three classes of memory states differ from B(k). None if nowhere.
 
     For every K: a class is written with the probability of one of its members times their number,
     `members` for the others, and the numbers sum to K. For B(1), ..., B(most), evaluated as they
@@ -232,7 +231,7 @@ def _limit(P: Any, k: int) -> Fraction:
 
 
 def _zero_then_two(E: Any, k: int) -> Policy:
-    """In 0 do 0 and write 1, in 1 do 2; elsewhere 3."""
+    """In 0 do 0 and write 1, in 1 do 2. Elsewhere 3."""
     first, second, *_ = words(k)
     return Policy.deterministic(
         E, {(first, "o"): (0, second), (second, "o"): (2, first)}, otherwise=(3, first)

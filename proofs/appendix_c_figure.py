@@ -1,5 +1,4 @@
-"""Figure 7 (Appendix C): on the 4-action recall task the loop with B5 ends at 3/4, and with OA1 at
-1.
+"""Figure 7 (Appendix C): where the loop ends on 4-action recall, 3/4 with B5 and 1 with OA1.
 
 B5 is a case of Lemma C.5. With OA1 a memory state (o,i) tells which action came first, so its
 q-values are r_ij whatever the policy is, and those rows go to the best second action from the
@@ -76,7 +75,7 @@ def two_memories(
     best_after: dict[int, int] | None = None,
     worth_of: tuple[Any, Any] = (Fraction(3, 4), 1),
 ) -> Evidence:
-    """B5 by Lemma C.5; OA1 for every step in (0,1].
+    """Follow B5 by Lemma C.5, and OA1 for every step in (0,1].
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def words(k: int) -> list[str]:
 
 
 def any_policy(E: POMDP) -> Policy:
-    """A symbol for each p^m_aw; the last one of each row is what is missing to 1."""
+    """A symbol for each p^m_aw. The last one of each row is what is missing to 1."""
     rows = {}
     for m, o in E.O:
         row: dict[Any, Any] = {(a, w): sympy.Symbol(f"p{m}_{a}{w}") for a, w in E.A}
@@ -74,7 +74,7 @@ def local_optimum(E: POMDP) -> Policy:
 
 
 def closed_form(rewards: Rewards, pi: Policy, m: str, a: int, w: str, start_visits: Any = 1) -> Any:
-    """Lemma C.1, for B(k) with any k; `start_visits` is the 1 of its denominator. None where nobody
+    """Lemma C.1, for B(k) with any k. `start_visits` is the 1 of its denominator. None where nobody
     comes."""
     first = next(iter(pi.O))[0]
 
@@ -93,8 +93,7 @@ def closed_form(rewards: Rewards, pi: Policy, m: str, a: int, w: str, start_visi
 
 
 def lumped_memory() -> Memory:
-    """B(k) with its memory states in three classes: 0, the last one, and the others, of which there
-    are 2^k - 2.
+    """B(k) with its memory states in three classes: 0, the last one, and the 2^k - 2 others.
 
     A policy that treats the others alike, as something to write and as something to read, makes the
     same episodes here, class by class, when it gives the class the probability of all its members
@@ -105,7 +104,7 @@ def lumped_memory() -> Memory:
 
 
 def lumped_uniform(E: POMDP, K: Any) -> dict[Any, dict[Any, Any]]:
-    """The rows of pi_u of B(k), lumped; K = 2^k."""
+    """The rows of pi_u of B(k), lumped. K = 2^k."""
     share = {"0": 1 / K, "others": (K - 2) / K, "last": 1 / K}
     return {
         o: {(a, w): share[w] / len(dict.fromkeys(a for a, _ in E.A)) for a, w in E.A} for o in E.O

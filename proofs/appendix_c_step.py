@@ -150,7 +150,7 @@ def any_step() -> tuple[Any, Evaluation, Evaluation, sympy.Symbol]:
 
 
 def _memory_state_0(rewards: Rewards, largest: int) -> list[DecidedInequality]:
-    """From Q with <1,1> greedy to Q~ with another action greedy; Q~ times 1 + (1-eps) S, which is
+    """From Q with <1,1> greedy to Q~ with another action greedy. Q~ times 1 + (1-eps) S, which is
     positive."""
     eps, S = sympy.symbols("eps S")
     Q = {(a, w): sympy.Symbol(f"Q{a}{w}") for a, w in product(A, W)}
@@ -163,7 +163,7 @@ def _memory_state_0(rewards: Rewards, largest: int) -> list[DecidedInequality]:
 
 
 def _memory_state_1(rewards: Rewards, largest: int) -> list[DecidedInequality]:
-    """The q-values do not depend on the write; Q~ times (1-eps) T + eps, which is positive."""
+    """The q-values do not depend on the write. Q~ times (1-eps) T + eps, which is positive."""
     eps, T = sympy.symbols("eps T")
     Q = {(a, w): sympy.Symbol(f"Q{a}") for a, w in product(A, W)}
     moved = {(a, w): (1 - eps) * T * Q[a, w] + eps * sympy.sympify(rewards[1][a]) for a, w in Q}

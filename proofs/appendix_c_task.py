@@ -111,7 +111,7 @@ def pigeons(P: POMDP, k: int) -> dict[str, Any]:
     steps=(machine("pigeons", "five beliefs share the observation; B2 has four memory states"),),
 )
 def b2_is_expressive(proof: Proof, k: int = 2) -> Evidence:
-    """Five beliefs share the only observation; B(k) has 2^k memory states."""
+    """Five beliefs share the only observation. B(k) has 2^k memory states."""
     P = recall4_task()
     f, why = separating_update(P, k)
     if not proof.step("pigeons", None if f is None else f"f for B{k}: {why}"):
@@ -157,8 +157,8 @@ b2_is_expressive.twin("B3 in the place of B2", guards="pigeons", k=3)
 def what_b2_and_b3_can_do(
     proof: Proof, enough: int = 3, too_few: int = 2, encodes: int = 1
 ) -> Evidence:
-    """`enough`: a k said to be sufficiently expressive; `too_few`: the largest said not to be;
-    `encodes`: the smallest with an optimal policy."""
+    """Judge the claim. `enough`: a k said to be sufficiently expressive. `too_few`: the largest
+    said not to be. `encodes`: the smallest with an optimal policy."""
     P = recall4_task()
     certificates = []
     f, why = separating_update(P, enough)
@@ -192,7 +192,7 @@ def what_b2_and_b3_can_do(
 
 
 def _paper_value(P: POMDP, k: int, certificates: list[dict[str, Any]]) -> Any:
-    """What the paper's policy is worth: in 0 take 0 and write 1; in 1 take 2; in any other memory
+    """What the paper's policy is worth: in 0 take 0 and write 1. In 1 take 2. In any other memory
     state 3."""
     E = augment(P, memories.B(k))
     first, second, *_ = words(k)

@@ -373,7 +373,7 @@ def recorded_shared() -> dict[str, list[int]]:
 
 
 def shared_findings(turned: str = "") -> tuple[Finding, ...]:
-    """For each reading, what contradicts a sentence on Figure 2 or 4; `turned`: the reading under
+    """For each reading, what contradicts a sentence on Figure 2 or 4. `turned`: the reading under
     which the opposite is said."""
     length = FIGURES["fig4"].length
     assert length is not None

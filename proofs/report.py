@@ -1,4 +1,4 @@
-"""The ledger as people read it: section by section in 80 columns, one claim in full, JSON, a page
+"""The ledger as people read it. Section by section in 80 columns, one claim in full, JSON, a page
 of HTML, and `proofs/README.md`."""
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _quoted(e: LedgerEntry) -> str:
 
 
 def _argument(text: str) -> str:
-    """Sentences with their formulas set; tables and lists, which begin with blanks, as they are."""
+    """Sentences with their formulas set. Tables and lists, which begin with blanks, as they are."""
     blocks = []
     for is_table, lines in groupby(text.splitlines(), key=lambda line: line.startswith(" ")):
         told = "\n".join(lines)
@@ -343,7 +343,7 @@ def readme(record: dict[str, Any]) -> str:
 
 
 def write_generated(entries: list[LedgerEntry], folder: Path, known: Iterable[str]) -> None:
-    """Write the record of claims and `proofs/README.md` anew; claims that were not judged this time
+    """Write the record of claims and `proofs/README.md` anew. Claims that were not judged this time
     stay as they are recorded.
 
     Parameters

@@ -110,7 +110,7 @@ def must_be_strict(s: Any, a: str) -> bool:
 def settles(
     p_down: Fraction, large_gamma: bool, where: Interval
 ) -> tuple[list[dict[str, Any]], str]:
-    """Certificates that no gap is negative and that those of the corridor are positive; or what
+    """Certificates that no gap is negative and that those of the corridor are positive. Or what
     breaks it."""
     v = above(large_gamma)
     needed: dict[Any, bool] = {}
@@ -129,7 +129,7 @@ def settles(
 
 
 def straight_up(P: POMDP) -> Any:
-    """gamma^11 minus the value of always going up, gamma a symbol; a polynomial that has its
+    """gamma^11 minus the value of always going up, gamma a symbol. a polynomial that has its
     sign."""
     up = evaluate(P, Policy.deterministic(P, {}, otherwise="up")).value
     num, den = sympy.fraction(sympy.factor(GAMMA**11 - up))
@@ -165,7 +165,7 @@ def gravity_needs_memory(
     steps: int = 11,
     at: tuple[Fraction, ...] = (Fraction(7, 20), PAPERS_GAMMA),
 ) -> Evidence:
-    """The bound, as polynomials in gamma; then two discounts in numbers.
+    """The bound, as polynomials in gamma. Then two discounts in numbers.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ FORGETFUL = Memory(
 
 
 def to_the_button_and_back(E: POMDP) -> Policy:
-    """Write 1 on leaving the button; while the bit is 0 walk to the button, then to the cookie."""
+    """Write 1 on leaving the button. While the bit is 0 walk to the button, then to the cookie."""
 
     def choose(bit: str, cell: tuple[int, int]) -> tuple[str, str]:
         if cell == BUTTON:

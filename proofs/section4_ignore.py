@@ -186,7 +186,7 @@ def ignored_with_numbers(name: str) -> Interpretation:
 
 @cache
 def broken_letters(name: str, theory: tuple[tuple[str, str], ...]) -> str | None:
-    """The first formula that does not hold of the code; or values that are not those of the
+    """The first formula that does not hold of the code. Or values that are not those of the
     evaluator."""
     read = ignored_with_numbers(name)
     if trouble := first_broken(Theory(dict(theory)), read):
@@ -230,7 +230,7 @@ def ignoring_is_free(
     start: Theory = IGNORED,
     givens: Theory = IGNORED,
 ) -> Evidence:
-    """The memory summed out of a generic product; then the paper's tasks.
+    """The memory summed out of a generic product. Then the paper's tasks.
 
     Parameters
     ----------

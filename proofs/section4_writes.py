@@ -75,7 +75,7 @@ def arbitrarily_worse(
     lost: Any = Fraction(3, 4),
     then: int = 1,
 ) -> Evidence:
-    """Two steps, two actions, one observation; the reward a symbol."""
+    """Two steps, two actions, one observation. The reward a symbol."""
     P = first_then_other()
     value = evaluate(P, Policy.from_mapping(P, {"o": {0: 1 - p, 1: p}})).value
     said = sympy.sympify(worth)
@@ -265,7 +265,7 @@ def buffers_do_not_imagine(
     theory: Theory = ENTRIES,
     givens: Theory = ENTRIES,
 ) -> Evidence:
-    """The code of Gamma, run on a buffer whose length is a symbol; then counted."""
+    """The code of Gamma, run on a buffer whose length is a symbol. Then counted."""
     for seed in range(30):
         proof.step("givens", first_broken(givens, walked_entries(seed)))
     P = _plain_task()

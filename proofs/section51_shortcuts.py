@@ -71,8 +71,8 @@ def sign(f: Any, where: Interval) -> int:
 def count_along(
     E: POMDP, path: tuple[tuple[Label, Label], ...], where: Interval
 ) -> tuple[int, int, Any]:
-    """The strict and the weak shortcuts of all policies that behave like `path`, for every gamma of
-    the range; and TD values."""
+    """Count the strict and the weak shortcuts of all policies that behave like `path`. It is for
+    every gamma of the range. TD values come with them."""
     pi = Policy.from_mapping(E, {o: {a: 1} for o, a in path})
     true, td = evaluate(E, pi), td_values(E, pi)
     found = [0, 0]
@@ -88,7 +88,7 @@ def count_along(
 
 
 def optimal_paths(E: POMDP, memory: str) -> list[tuple[tuple[Label, Label], ...]]:
-    """What the optimal deterministic policies do; for B2 a representative of those alike but for
+    """What the optimal deterministic policies do. For B2 a representative of those alike but for
     names of memory states."""
     if memory == "B2":
         zero, x1, x2 = ((m, "o") for m in FRESH)
@@ -138,7 +138,7 @@ def b2_has_more(
     more_count: tuple[int, int] = (3, 4),
     exchanged: str = "B2",
 ) -> Evidence:
-    """Counted for every optimal policy, gamma a symbol; `fewer_count`, `more_count`: what is
+    """Counted for every optimal policy, gamma a symbol. `fewer_count`, `more_count`: what is
     counted with OA1, and with B2."""
     fewer, more = "OA1", "B2"
     try:
@@ -257,7 +257,7 @@ binary memories."""
 def larger_buffers_remove_it(
     proof: Proof, expected: Any = EXPECTED, smaller: str = "OA3"
 ) -> Evidence:
-    """OA1, OA2, OA3 and B2, gamma a symbol; OA4 is OA3 with an empty cell in front.
+    """OA1, OA2, OA3 and B2, gamma a symbol. OA4 is OA3 with an empty cell in front.
 
     `smaller`: the buffer that OA4 is compared with.
     """

@@ -90,7 +90,7 @@ def monte_carlo_limit(P: POMDP, pi: Policy, o: Label, a: Label, visits: str = "e
 
 
 def one_then_nothing() -> POMDP:
-    """Two steps that look alike; the first pays 1."""
+    """Two steps that look alike. The first pays 1."""
     return POMDP.from_functions(
         name="one, then nothing",
         A=["go"],
@@ -171,7 +171,7 @@ monte_carlo_converges.twin("discounted weights", guards="identity", weights="dis
 
 
 def staying_task() -> POMDP:
-    """A step that pays nothing, then steps that pay 1 and go on with probability 1/2; all look
+    """A step that pays nothing, then steps that pay 1 and go on with probability 1/2. All look
     alike."""
 
     def p(s: str, a: str) -> dict[tuple[str, int], Fraction]:
@@ -223,7 +223,7 @@ def error_and_bound(P: POMDP, pi: Policy, n: int) -> tuple[Any, Any]:
 
 @cache
 def compared(task: Callable[[], POMDP], n: int) -> tuple[str | None, tuple[dict[str, Any], ...]]:
-    """A pair whose n-step TD value is not q_pi, on a task of symbols, if there is one; and the
+    """A pair whose n-step TD value is not q_pi, on a task of symbols, if there is one. And the
     identities."""
     P = task()
     pi = generic_policy(P)
@@ -362,7 +362,7 @@ max |v_pi(o) - v_pi(s)|; an action that is worse by c."""
 
 
 def _close_limits(theory: Theory) -> list[dict[str, Any]]:
-    """E0 (1-r) <= r D0; |w(o) - v(s)| <= E0 + D0; and an action that is worse stays so."""
+    """E0 (1-r) <= r D0. |w(o) - v(s)| <= E0 + D0. And an action that is worse stays so."""
     return [
         theory.shows(
             "the bound",
@@ -404,7 +404,7 @@ finite for gamma = 1 if the mean length is; f(n) = n. "rho-" is what is shown fi
 
 
 def _fading(theory: Theory) -> list[dict[str, Any]]:
-    """n rho_n(s) <= l(s), so that rho_n tends to 0; by induction on n."""
+    """n rho_n(s) <= l(s), so that rho_n tends to 0. By induction on n."""
     goes_on: Factors = (("gamma+", {}), ("om+", {}), ("pi+", {}), ("p+", {}))
     rest: list[Any] = [
         ("less", 1, (("gamma+", {}), ("om+", {}), ("pi+", {}), ("leak", {}))),
@@ -444,8 +444,8 @@ LONG_TARGETS = MappingProxyType(
 
 @cache
 def target_letters(theory: tuple[tuple[str, str], ...]) -> str | None:
-    """The first formula of `LONG`, changed or not, `ROWS`, `CLOSE` or `FADES` that does not hold of
-    a task and of its 2-step TD values."""
+    """Find a formula that does not hold of a task and of its 2-step TD values. It is one of `LONG`,
+    changed or not, `ROWS`, `CLOSE` or `FADES`."""
     P = small_task(6, Fraction(4, 5))
     pi = mixed_policy(P, 6)
     found, learned = evaluate(P, pi, exact=True), td_values(P, pi, n=2, exact=True)
@@ -542,9 +542,9 @@ def enough_steps(
     theories: Any = MappingProxyType({}),
     givens: Theory = LONG,
 ) -> Evidence:
-    """`task`, `n`: a task and a number of steps said to give q_pi exactly; `recall_steps`: that of
-    recall; `half`: by what the bound is divided; `theories`: other formulas for a step; `givens`:
-    those that are compared with the code."""
+    """Judge the claim. `task`, `n`: a task and a number of steps said to give q_pi exactly.
+    `recall_steps`: that of recall. `half`: by what the bound is divided. `theories`: other formulas
+    for a step. `givens`: those that are compared with the code."""
     proof.step("givens", target_letters(tuple(givens.given.items())))
     certificates = []
     for key, (theory, show) in LONG_TARGETS.items():

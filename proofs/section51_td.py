@@ -35,7 +35,7 @@ BETWEEN = Interval.open(0, 1)
 
 
 def with_exploration(E: POMDP, pi: Policy, start: Any, at: Any = 0) -> tuple[dict[Any, Any], Any]:
-    """q_TD(start, .) under (1 - epsilon) pi + epsilon uniform in the limit of epsilon to 0; and the
+    """q_TD(start, .) under (1 - epsilon) pi + epsilon uniform in the limit of epsilon to 0. And the
     lead of 2 push.
 
     The lead is q_TD(start, 2 push) - v_TD(start) with the paper's epsilon = 0.01 and gamma = 0.95.
@@ -69,9 +69,9 @@ def td_misleads(
     explore: Any = None,
     told: tuple[Any, ...] = (0, GAMMA, GAMMA**2, GAMMA**2),
 ) -> Evidence:
-    """`where`: the discounts; `n`: the steps of the TD target; `worth`: the value of the policy
-    that is moved to; `explore`: where exploration goes to, 0 unless given; `told`: the four
-    values."""
+    """Judge the claim. `where`: the discounts. `n`: the steps of the TD target. `worth`: the value
+    of the policy that is moved to. `explore`: where exploration goes to, 0 unless given. `told`:
+    the four values."""
     P = recall(gamma=GAMMA)
     E = augment(P, memory)
     pi = blue(E)

@@ -128,7 +128,7 @@ HALF = Fraction(1, 2)
 
 
 def crossing(spread: int = 2) -> POMDP:
-    """Two starts, s and t, each followed by x or y with probability 1/2; after s nothing is paid,
+    """Two starts, s and t, each followed by x or y with probability 1/2. After s nothing is paid,
     after t `spread` at x and -`spread` at y."""
 
     def p(s: str, a: str) -> dict[tuple[str, int], Any]:
@@ -224,8 +224,8 @@ r), G' having mean v(s') and variance c(s')."""
 
 @cache
 def variance_letters() -> Interpretation:
-    """The letters of `TOTAL` at the start of the 4-action recall task when its states are seen,
-    under a policy that gives every action a chance; the action at the start is 1."""
+    """The letters of `TOTAL` at the start of the 4-action recall task whose states are seen. The
+    policy gives every action a chance, and the action at the start is 1."""
     P = POMDP.from_functions(
         name="recall4, seen", A=(0, 1, 2, 3), mu={"s*": 1}, gamma=Fraction(9, 10),
         omega=lambda s: {s: 1}, terminal={"end", "out"},
@@ -295,7 +295,7 @@ def _coins(first: int, second: int) -> dict[int, Fraction]:
 def markov_targets_vary_less(
     proof: Proof, power: int = 2, theory: Theory = TOTAL, givens: Theory = TOTAL
 ) -> Evidence:
-    """The outcomes (s', r) of a step, any number of them; what follows s' has mean v and variance
+    """The outcomes (s', r) of a step, any number of them. What follows s' has mean v and variance
     c."""
     proof.step("givens", first_broken(givens, variance_letters()))
     rest = "*".join(["gamma"] * power) + "*sum[s,r](p(s,r)*c(s))"

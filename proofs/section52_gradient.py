@@ -82,7 +82,7 @@ def some_numbers() -> dict[str, Fraction]:
 
 @cache
 def difference_identity(occupancy_of: str = "new", weights: str = "discounted") -> str | None:
-    """None if the identity holds on the generic task; else numbers for which it does not.
+    """None if the identity holds on the generic task. Else numbers for which it does not.
 
     It is tried for some numbers first: a false one is seen there at once, and is a large rational
     function otherwise.
@@ -117,8 +117,8 @@ def weighted_advantage(field: Field, old: Evaluation, pi_new: Policy, by: Evalua
 
 @cache
 def no_gain_within(factor: int = 1) -> str | None:
-    """A small task and policy whose return a step just below factor times the bound does not
-    increase, although G > 0; None if there is none."""
+    """Find a task whose return does not increase with a step just below factor times the bound. It
+    is small, and has a policy with G > 0. None if there is none."""
     gamma = Fraction(1, 2)
     for one in tiny_tasks(1, (gamma,)):
         P = one.model
@@ -172,7 +172,7 @@ def small_steps_improve(
     read_as: str = "discounted",
     **theories: Any,
 ) -> Evidence:
-    """Sums over index sets of any size; the task with a symbol for every number; small tasks.
+    """Sums over index sets of any size. The task with a symbol for every number. Small tasks.
 
     `factor` multiplies the bound on the step in the instances; `theories`: other formulas.
     """

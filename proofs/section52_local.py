@@ -110,7 +110,7 @@ def small_steps(
 def _first_decrease(
     weights: str, gamma: Fraction, tied: bool, visible: bool
 ) -> tuple[Tiny, Fraction] | None:
-    """The first task and policy from which small steps decrease the return; with equal q-values, or
+    """The first task and policy from which small steps decrease the return. With equal q-values, or
     to first order."""
     for one in tiny_tasks(1, (gamma,), visible):
         for p in CHANCES:

@@ -308,7 +308,7 @@ READ = (
 
 @cache
 def misread(weights: str = "discounted") -> str | None:
-    """A formula that does not hold of what the evaluator finds, for small tasks; None if all do."""
+    """A formula that does not hold of what the evaluator finds, for small tasks. None if all do."""
     for seed, gamma, eps in ((1, Fraction(1), Fraction(1, 3)), (2, Fraction(1, 2), Fraction(1, 7))):
         P = small_task(seed, gamma)
         model = model_of_a_step(P, mixed_policy(P, seed), eps, weights)

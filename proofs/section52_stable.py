@@ -60,7 +60,7 @@ def best_of(one: Tiny) -> Fraction:
     steps=(machine("left", "the loop leaves an optimal policy whose q-values tie"),),
 )
 def optimum_is_stable(proof: Proof, ties: bool = True) -> Evidence:
-    """Search the smallest tasks for an optimal policy that the loop leaves; `ties`: whether its
+    """Search the smallest tasks for an optimal policy that the loop leaves. `ties`: whether its
     q-values may be equal."""
     for one in tiny_tasks(1, (Fraction(1),)):
         for p in (Fraction(0), Fraction(1)):
@@ -457,7 +457,7 @@ def optimum_is_greedy(
     theories: Any = MappingProxyType({}),
     givens: Theory = SWITCHED,
 ) -> Evidence:
-    """The argument for every POMDP; the solver for all two-step tasks that look alike; two tasks of
+    """The argument for every POMDP. The solver for all two-step tasks that look alike. Two tasks of
     the paper in full.
 
     Parameters
@@ -518,8 +518,8 @@ def optimum_is_greedy(
 
 @cache
 def _two_step_tasks(reaches: str, spoil: Fraction) -> tuple[DecidedInequality, ...]:
-    """All rewards r_i, r_ij, all pi(1) = p and gamma: can a policy worth V* prefer the action that
-    it does not take?"""
+    """Whether a policy worth V* can prefer an action that it does not take. All rewards r_i, r_ij,
+    all pi(1) = p and gamma are free."""
     p, gamma = sympy.symbols("p gamma")
     r = {name: sympy.Symbol(f"r{name}") for name in ("0", "1", "00", "01", "10", "11")}
 

@@ -38,8 +38,8 @@ from workbench.improvement.batch import sequence_task
 
 
 def seen_states() -> POMDP:
-    """Two states that are seen: either action of the first pays and goes on with some chance, the
-    second ends; all numbers symbols."""
+    """Two states that are seen, with a symbol for every number. Either action of the first pays and
+    goes on with some chance. The second ends."""
     reward = {(s, a): sympy.Symbol(f"r{s}{a}") for s in (1, 2) for a in (0, 1)}
     goes = sympy.symbols("g0 g1")
 
@@ -151,8 +151,9 @@ def any_step_helps(
     choice: Theory = CHOICE,
     givens: Theory = SEEN,
 ) -> Evidence:
-    """`visits`: whether d is that of the policy after, or before, the step; `difference`, `theory`,
-    `choice`: the formulas that are given; `givens`: those that are compared with the loop."""
+    """Judge the claim. `visits`: whether d is that of the policy after, or before, the step.
+    `difference`, `theory`, `choice`: the formulas that are given. `givens`: those that are compared
+    with the loop."""
     proof.step("givens", seen_loop_broken(tuple(givens.given.items())))
     general = difference.shows(
         "what another policy changes",
@@ -225,7 +226,7 @@ any_step_helps.twin(
 
 
 def locally_best(E: POMDP, second: int = 3) -> Policy:
-    """pi_l of Appendix C: action 1 and the write 1, then 3; or another second action."""
+    """pi_l of Appendix C: action 1 and the write 1, then 3. Or another second action."""
     return Policy.deterministic(E, {("0", "o"): (1, "1"), ("1", "o"): (second, "1")})
 
 

@@ -134,7 +134,7 @@ def _both(one: Region, other: Region) -> Region:
 
 @cache
 def classes_differ(named: int = -2) -> str | None:
-    """Where the q-values of the first four iterates of B3 and B4 are not those of the four classes;
+    """Where the q-values of the first four iterates of B3 and B4 are not those of the four classes.
     `named`: the place of the memory state that is called the last but one."""
     E, step = in_four_classes(), Fraction(1, 50)
     for k in (3, 4):
@@ -223,7 +223,7 @@ def larger_memories_reach_it(
     worth: int = 3,
     stuck: tuple[str, ...] = ("OA1",),
 ) -> Evidence:
-    """Sizes without end; then the loop as it is run."""
+    """Sizes without end. Then the loop as it is run."""
     P = recall_variant()
     certificates: list[dict[str, Any]] = []
     for memory, due in buffers.items():

@@ -56,14 +56,14 @@ def found_on(P: POMDP, memory: str, epsilon: Fraction, symmetry: bool = True) ->
 
 @cache
 def settling_points(memory: str, sequence: tuple[int, ...], epsilon: Fraction) -> Equilibria:
-    """The fixed points of Q-learning on recall with the paper's discount; each search is made
+    """The fixed points of Q-learning on recall with the paper's discount. Each search is made
     once."""
     return found_on(recall(PAPERS_GAMMA, sequence), memory, epsilon)
 
 
 @cache
 def region_cells(task: str, memory: str, scale: int = 1, gamma: bool = True) -> Subdivision:
-    """The square of epsilon and gamma, cut where the fixed points of Q-learning change; each cut is
+    """The square of epsilon and gamma, cut where the fixed points of Q-learning change. Each cut is
     made once. Without `gamma` the discount of the task stays a number."""
     P = _scaled(task, scale, gamma)
     E = P if memory == "none" else augment(P, memory)
@@ -122,7 +122,7 @@ def settle(
     epsilon: Fraction = PAPERS_EPSILON,
     bits_epsilon: Fraction = PAPERS_EPSILON,
 ) -> Evidence:
-    """Every greedy policy, exactly; those of B2 up to the names of its memory states.
+    """Every greedy policy, exactly. Those of B2 up to the names of its memory states.
 
     `sequence`: that of the task with OA1; `bits`, `bits_epsilon`: the binary memory, and how much
     is explored with it.
@@ -181,7 +181,7 @@ def paying(E: POMDP) -> list[dict[Any, Any]]:
 
 
 def first_of_each(E: POMDP, paths: list[dict[Any, Any]]) -> list[dict[Any, Any]]:
-    """One path of each class that exchanging memory states carries into one another; all where
+    """One path of each class that exchanging memory states carries into one another. All where
     memory states cannot be exchanged."""
     exchange = interchangeable(E)
     if exchange is None:
@@ -203,8 +203,9 @@ def first_of_each(E: POMDP, paths: list[dict[Any, Any]]) -> list[dict[Any, Any]]
 def refuted_on(
     memory: str, sequence: tuple[int, ...]
 ) -> tuple[POMDP, list[tuple[dict[Any, Any], tuple[Any, Any] | None]]]:
-    """The policies of recall that earn, up to exchanging memory states, each as its way to the
-    reward with the pair that refutes it on the whole square; up to the first that none refutes."""
+    """The policies of recall that earn, each with the pair that refutes it on the whole square.
+    They are taken up to exchanging memory states, each as its way to the reward, up to the first
+    that no pair refutes."""
     E = augment(recall(GAMMA, sequence), memory)
     rows = {E.O[int(o)] for o in deciding_rows(E)}
     found: list[tuple[dict[Any, Any], tuple[Any, Any] | None]] = []
@@ -281,8 +282,8 @@ def settle_worth(
 
 
 def _leads_to(E: POMDP, path: dict[Any, Any], better: tuple[Any, Any], last: int) -> bool:
-    """Whether the better action is one at the path's first row that takes the memory to the row of
-    its step number `last`."""
+    """Whether the better action leads to the row of step number `last`. It has to be at the path's
+    first row."""
     steps = list(path)
     o, a = better
     (start,) = E.mu
@@ -325,7 +326,7 @@ def fig_recall(
     bits: str = "B2",
     bits_epsilon: Fraction = PAPERS_EPSILON,
 ) -> Evidence:
-    """What S5.settle-worth and S5.settle find, put together; a fixed point of a greedy learner is
+    """Put together what S5.settle-worth and S5.settle find. A fixed point of a greedy learner is
     where it settles as its steps get small.
 
     `sequence`: what is paid with symbols; `earned`: what a policy that earns is worth; `strict`:
@@ -388,7 +389,7 @@ fig_recall.twin(
 def settle_b1(
     proof: Proof, sequence: tuple[int, ...] = (1, 2, 3), constant: int = 2, above_worth: int = 0
 ) -> Evidence:
-    """epsilon and gamma are symbols; `constant`: the 2 of the border, `above_worth`: the value
+    """epsilon and gamma are symbols. `constant`: the 2 of the border, `above_worth`: the value
     above it."""
     found = region_cells("recall" if sequence == (1, 2, 3) else "ones", "B1")
     proof.step("border", _other_border(found, EPSILON * (constant - GAMMA) - 1))

@@ -42,7 +42,7 @@ def best_value(P: POMDP) -> Any:
 
 
 def blue(E: POMDP, second_write: str = "push") -> Policy:
-    """The blue arrows of Figure 3, for OA(k): 1 push, 2 push, 3 push; 1 keep elsewhere."""
+    """The blue arrows of Figure 3, for OA(k): 1 push, 2 push, 3 push. 1 keep elsewhere."""
     start = E.S[0][1]
     one, two = ((*start, *pushed)[-len(start) :] for pushed in ([("o", 1)], [("o", 1), ("o", 2)]))
     return Policy.deterministic(
@@ -72,7 +72,7 @@ def oa1_encodes(
     second_write: str = "push",
     worth: Any = GAMMA**2,
 ) -> Evidence:
-    """gamma is a symbol; `worth` is the best value."""
+    """gamma is a symbol. `worth` is the best value."""
     P = recall(GAMMA, sequence)
     E = augment(P, "OA1")
     pi = blue(E, second_write)
@@ -119,7 +119,7 @@ def always_pushing(k: int) -> Memory:
 
 
 def rewards_by_history(E: POMDP) -> dict[tuple[Label, Label], dict[tuple[Label, ...], Any]]:
-    """For each (o, a), what a pays after each history that ends in o; a history is given by its
+    """For each (o, a) what a pays, by the history that ends in o. A history is given by its
     actions.
 
     E is deterministic and starts in one state, so that a history leads to one state.

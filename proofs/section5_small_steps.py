@@ -39,8 +39,8 @@ KEPT = 500
 
 
 def counts_of(step: float, seeds: Iterable[int]) -> NDArray[np.int64]:
-    """`[seed, kind]`: how many of the greedy policies of a run's second half do what the fixed
-    point does, earn nothing, are optimal."""
+    """Count the greedy policies of a run's second half, as `[seed, kind]`. The kinds: they do what
+    the fixed point does, earn nothing, are optimal."""
     E = augment(recall(), "OA1")
     (fixed,) = settling_points("OA1", (1, 2, 3), PAPERS_EPSILON)
     length = LENGTHS[step]

@@ -183,7 +183,7 @@ def judged(
 
 
 def unsearched(figure: NeuralFigure, cells: RecordedCells, searched: bool = True) -> str | None:
-    """Which memory has cells but no settings from a finished search; None if all have.
+    """Which memory has cells but no settings from a finished search. None if all have.
 
     Parameters
     ----------

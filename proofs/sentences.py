@@ -207,7 +207,7 @@ text_and_table_agree.twin("above 11", guards="ten", most=11.0)
     ),
 )
 def sum_after_the_step(proof: Proof, printed: str = "after", meant: str = "before") -> Evidence:
-    """Both lines beside the evaluator, in rationals; memory 0, the uniform policy, step 1/2."""
+    """Both lines beside the evaluator, in rationals. Memory 0, the uniform policy, step 1/2."""
     sides = {which: q_of_lemma_c3(which) for which in ("before", "after")}
     due = q_of_lemma_c3("evaluator")
     proof.step("printed", None if sides[printed] != due else "the printed line is right")

@@ -83,8 +83,8 @@ def seen(P: POMDP) -> POMDP:
 
 @cache
 def seen_with_numbers() -> tuple[Interpretation, Interpretation]:
-    """The letters of both theories read off recall4 when it is seen, with a policy that does
-    something else after each history."""
+    """The letters of both theories read off recall4 when it is seen. The policy does something else
+    after each history."""
     P = seen(recall4(gamma=Fraction(9, 10)))
     best = best_memoryless(P, exact=True).policy
     S, A = tuple(P.S), tuple(P.A)
@@ -174,7 +174,7 @@ def memoryless_where_all_is_seen(
     proof: Proof, theory: Theory = SEEN, greedy: Theory = GREEDY, givens: Theory = SEEN,
     hidden: bool = False,
 ) -> Evidence:  # fmt: skip
-    """Two inductions on n, and the paper's tasks; `hidden`: with their own observations."""
+    """Two inductions on n, and the paper's tasks. `hidden`: with their own observations."""
     for one, read in zip((givens, GREEDY), seen_with_numbers(), strict=True):
         proof.step("givens", first_broken(one, read))
     start = "sum[h,s](x(0,h,s)*v(s))"
@@ -235,7 +235,7 @@ memoryless_where_all_is_seen.twin("states that are not seen", guards="listed", h
 
 
 def coins(n: int) -> POMDP:
-    """n fair coins one after the other, 1 or -1 each; the number of those left is seen."""
+    """n fair coins one after the other, 1 or -1 each. The number of those left is seen."""
     half = Fraction(1, 2)
     return POMDP.from_functions(
         name=f"{n} coins", A=("flip",), mu={n: 1}, gamma=1, terminal={0},
@@ -325,7 +325,7 @@ def shared_room() -> POMDP:
 def a_small_step_changes_little(
     proof: Proof, share: Any = None, least: Any = None, still: Any = None
 ) -> Evidence:
-    """The evaluator with symbols for the policy; `share`, `least`, `still`: other formulas."""
+    """The evaluator with symbols for the policy. `share`, `least`, `still`: other formulas."""
     e, delta = sympy.symbols("e delta", positive=True)
     P = shared_room()
     rows = {"left": delta * (1 - e), "right": e, "out": 1 - delta * (1 - e) - e}
@@ -426,7 +426,7 @@ one belief. u(n,s) is what any way of acting on what is seen from now on earns i
 def beliefs_summarise(
     proof: Proof, theory: Theory = BELIEF, onwards: Theory = BELIEF, blurred: bool = False
 ) -> Evidence:
-    """One step for all sizes; then histories by their beliefs. `blurred`: by their length alone."""
+    """One step for all sizes. Then histories by their beliefs. `blurred`: by their length alone."""
     kept = theory.shows(
         "one belief again", "y1(a,o,s1) == c*z1(a,o,s1)",
         [("unfold", "y'"), ("unfold", "z'"), ("unfold", "same")],
@@ -471,7 +471,7 @@ def onward(P: POMDP, weights: dict[Any, Any], a: Any) -> dict[Any, Any]:
 
 
 def histories(P: POMDP, most: int) -> list[tuple[tuple[Any, ...], dict[Any, Any]]]:
-    """Histories o_0, a_0, o_1, ... of at most so many steps, each with the chances of the states
+    """Histories o_0, a_0, o_1, ... of at most so many steps. Each has the chances of the states
     behind it, given its actions."""
     found = []
     now: dict[tuple[Any, ...], dict[Any, Any]] = {}

@@ -130,5 +130,5 @@ def interpret(
 
 
 def first_broken(theory: Theory, model: Interpretation) -> str | None:
-    """The first formula of a theory that does not hold in a model; None if all do."""
+    """The first formula of a theory that does not hold in a model. None if all do."""
     return next(filter(None, (model.breaks(one) for one in theory.given.values())), None)

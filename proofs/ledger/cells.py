@@ -42,7 +42,7 @@ k, t = sympy.symbols("k t")
 
 @dataclass(frozen=True)
 class TimedEntry:
-    """What was seen ("o") or done ("a") at a time; the time is a formula."""
+    """What was seen ("o") or done ("a") at a time. The time is a formula."""
 
     what: str
     time: sympy.Expr
@@ -89,7 +89,7 @@ class Cells:
         return Cells(CellRun(run.start + 1, run.length - 1, run.pairs), self.rest)
 
     def __add__(self, entries: tuple[Any, ...]) -> Cells:
-        """The cells with others after them; an entry that goes on with the run belongs to it."""
+        """The cells with others after them. An entry that goes on with the run belongs to it."""
         run, rest = self.first, self.rest
         for entry in entries:
             if not rest and entry == run.next:
@@ -121,8 +121,8 @@ def after_push(kind: str, P: POMDP, m: Cells, write: str = "push", time: Any = t
 
 
 def keeps_the_last(kind: str, P: POMDP, extra: int = 0) -> str | None:
-    """Whether a buffer of k cells that is always pushed to holds the entries t - k, ..., t - 1
-    after t steps, for every k and t; what it holds otherwise.
+    """Whether a buffer of k cells, always pushed to, holds the entries t - k, ..., t - 1. It is
+    asked for every k, after t steps for every t. The answer is what it holds otherwise.
 
     Shown by induction on t, on the code of eta and Gamma. `extra`: how many cells more are claimed.
 
@@ -140,8 +140,9 @@ def keeps_the_last(kind: str, P: POMDP, extra: int = 0) -> str | None:
 
 
 def drops_nothing(kind: str, P: POMDP, pushes: int) -> str | None:
-    """Whether k >= pushes cells hold, after some pushes from the start, what was pushed, behind
-    empty cells, whatever was kept in between; what they hold otherwise.
+    """Whether a buffer that is large enough holds all that was pushed. It has k >= pushes cells.
+    What was pushed stands behind empty cells, whatever was kept in between. The answer is what they
+    hold otherwise.
 
     So episodes of that many steps are the same with all these k, but for empty cells in front.
 

@@ -47,7 +47,7 @@ class Evidence:
 
 
 def proved(summary: str, argument: str = "", certificates: Certificates = ()) -> Evidence:
-    """Evidence that holds for all parameters; `argued` if a step of the proof is human."""
+    """Evidence that holds for all parameters. `argued` if a step of the proof is human."""
     return Evidence("proved", summary, argument, None, tuple(certificates))
 
 
@@ -116,7 +116,7 @@ class Proof:
     inconclusive: set[str] = field(default_factory=set)
 
     def step(self, key: str, trouble: Any = None, *, refutes: bool = True) -> bool:
-        """Carry a step out; whether it holds.
+        """Carry a step out, and say whether it holds.
 
         Parameters
         ----------

@@ -299,7 +299,8 @@ def _bernstein(f: Polynomial, box: Box) -> dict[Exponents, Fraction]:
 
 
 def _column(one: BoxInterval, power: int, degree: int) -> list[Fraction]:
-    """x^power in products of t = x - l and s = h - x of degree `degree`, by the power of t."""
+    """The coefficients of x^power in products of t = x - l and s = h - x. The products have degree
+    `degree`, and are ordered by the power of t."""
     _, low, high, _ = one
     if high is None:
         return [math.comb(power, k) * low ** (power - k) for k in range(power + 1)]

@@ -40,7 +40,7 @@ MOST_IN_A_FILE = 40
 
 
 def theorem_of(certificate: dict[str, Any]) -> tuple[str, str] | None:
-    """The head of a file and the theorem that states a certificate; None for other kinds.
+    """The head of a file and the theorem that states a certificate. None for other kinds.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def check_certificates(
     certificates: Iterable[dict[str, Any]],
     tell: Callable[[int], None] = lambda count: None,
 ) -> CoqVerdicts:
-    """Hand certificates to Coq, in a folder with the compiled library; `tell` how many are done."""
+    """Hand certificates to Coq, in a folder with the compiled library. `tell` how many are done."""
     found = CoqVerdicts()
     by_head: dict[str, dict[str, str]] = {}
     for one in certificates:
@@ -105,7 +105,7 @@ def _parts(items: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
 
 
 def _compile_part(path: Path, head: str, part: list[tuple[str, str]], found: CoqVerdicts) -> None:
-    """Compile theorems in one file; after one that is refused, go on with those that follow."""
+    """Compile theorems in one file. After one that is refused, go on with those that follow."""
     while part:
         path.write_text(head + "".join(text for _, text in part))
         try:

@@ -95,7 +95,8 @@ def shown_text() -> str:
 
 
 def compile_for_jscoq(package: Path, folder: Path) -> list[Path]:
-    """Compile what the theorem needs with jsCoq's worker; the compiled files, in a folder."""
+    """Compile what the theorem needs with jsCoq's worker. Returns the compiled files, in a
+    folder."""
     if (node := shutil.which("node")) is None:
         raise WorkbenchError("node is not installed, and jsCoq's Coq runs in it")
     library, ours = folder / "library", folder / "Remembering"
@@ -134,7 +135,8 @@ def compile_for_jscoq(package: Path, folder: Path) -> list[Path]:
 
 
 def write_live_page(package: Path, site: Path) -> Path:
-    """Write the page, the parts of jsCoq that it loads, and our compiled files; its path."""
+    """Write the page, the parts of jsCoq that it loads, and our compiled files. Returns its
+    path."""
     target = site / "jscoq"
     for part in _KEPT:
         if not (package / part).exists():

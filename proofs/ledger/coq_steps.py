@@ -42,7 +42,7 @@ def digests() -> dict[str, str]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a Coq text; comments stay with what follows them.
+    """The sentences of a Coq text. Comments stay with what follows them.
 
     >>> sentences("Proof. intros x. - lra. { ring. } Qed.")
     ['Proof.', 'intros x.', '-', 'lra.', '{', 'ring.', '}', 'Qed.']

@@ -327,7 +327,7 @@ def _for_every_k(
     shown: str,
     box: Box,
 ) -> str:
-    """Greedy actions with B(k), for all k at once; the name y is 2^-k."""
+    """Greedy actions with B(k), for all k at once. The name y is 2^-k."""
     assert it.names is not None
     if "y" not in box:
         raise Spoiled("with B(k) the name y stands for 2^-k, in (0, 1/2]")

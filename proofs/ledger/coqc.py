@@ -15,7 +15,7 @@ LONGEST_SECONDS = 600
 
 
 def find_coqc() -> str:
-    """The path of coqc; an error says what to install where there is none."""
+    """The path of coqc. An error says what to install where there is none."""
     found = shutil.which("coqc")
     if found is None:
         raise WorkbenchError(
@@ -26,7 +26,7 @@ def find_coqc() -> str:
 
 
 def compile_file(path: Path) -> str:
-    """Compile a file in its folder, and give back what Coq prints; an error shows its complaint."""
+    """Compile a file in its folder, and give back what Coq prints. An error shows its complaint."""
     done = subprocess.run(
         [find_coqc(), "-q", "-Q", ".", "Remembering", path.name],
         cwd=path.parent,
@@ -43,7 +43,7 @@ def compile_file(path: Path) -> str:
 def compile_library(
     folder: Path, tell: Callable[[str], None] = lambda name: None, roots: Iterable[str] = ()
 ) -> None:
-    """Compile the files of `proofs/coq` in a folder of their own, and `tell` before each; if roots
+    """Compile the files of `proofs/coq` in a folder of their own, and `tell` before each. If roots
     are named, only these and what they import."""
     for source in sources(*roots):
         tell(source.name)
@@ -75,8 +75,8 @@ def assumptions(folder: Path, theorems: Iterable[tuple[str, str]]) -> dict[str, 
 def check_formal(
     folder: Path, ids: Iterable[str], tell: Callable[[str], None] = lambda name: None
 ) -> dict[str, tuple[str, ...]]:
-    """Compile the library and make sure that the theorems of formal claims rest on the axioms of
-    the reals alone; the axioms by theorem."""
+    """Compile the library and list the axioms of each theorem. Formal claims may rest on the axioms
+    of the reals alone."""
     compile_library(folder, tell)
     formal = formal_claims()
     asked = [(formal[id].file, name) for id in ids for name in formal[id].theorems]

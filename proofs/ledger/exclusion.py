@@ -31,7 +31,7 @@ MOST_COLUMNS = 6_000
 def exclusion_certificate(
     conditions: Sequence[str], squares: Sequence[str] = ()
 ) -> dict[str, Any] | None:
-    """A certificate that no real numbers satisfy all conditions; None if none was found.
+    """A certificate that no real numbers satisfy all conditions. None if none was found.
 
     >>> found = exclusion_certificate(["x >= 0", "x - 1 <= 0", "x*(1 - x) < 0"])
     >>> found["terms"], found["positive"]
@@ -120,7 +120,7 @@ def _combination(columns: list[Polynomial], target: Polynomial) -> dict[int, Fra
 def _exactly(
     columns: list[Polynomial], target: Polynomial, monomials: dict[Any, int]
 ) -> list[Fraction] | None:
-    """The numbers of a combination of independent columns that gives - target; None if there are
+    """The numbers of a combination of independent columns that gives - target. None if there are
     none."""
     n = len(columns)
     matrix = flint.fmpq_mat(len(monomials), n + 1)

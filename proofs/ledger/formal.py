@@ -48,8 +48,8 @@ class Formal:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What the theorems say, as it stands in the file, after what their sections take for
-        given; theorems of one section share it."""
+        """What the theorems say, as it stands in the file. It follows what their sections take for
+        given, which theorems of one section share."""
         found, last = [], ""
         for name in self.theorems:
             given = context_of(self.file, name)
@@ -60,8 +60,8 @@ class Formal:
 
     @property
     def definitions(self) -> tuple[str, ...]:
-        """The definitions that the statements name, and those that these name in turn; without
-        those of `Model.v`, which `proofs/coq/README.md` explains."""
+        """The definitions that the statements name, and those that these name in turn. Those of
+        `Model.v` are left out: `proofs/coq/README.md` explains them."""
         known = _definitions(self.file)
         found: dict[str, str] = {}
         fresh = list(self.statements)
@@ -119,7 +119,7 @@ def statement_of(file: str, theorem: str) -> str:
 
 
 def sources(*roots: str) -> list[Path]:
-    """The files of `proofs/coq`, each after those that it imports; if some are named, these and
+    """The files of `proofs/coq`, each after those that it imports. If some are named, these and
     what they import."""
     files = {path.stem: path for path in sorted(COQ.glob("*.v"))}
     needs = {name: _imported(path) & set(files) for name, path in files.items()}
@@ -159,8 +159,8 @@ def _imported(path: Path) -> set[str]:
 
 @cache
 def _definitions(file: str) -> dict[str, str]:
-    """The definitions of a file and of those that it imports, by name, in the order in which Coq
-    reads them."""
+    """The definitions of a file and of its imports, by name, in the order in which Coq reads
+    them."""
     found = {}
     for path in needed_by(file):
         if path.name not in _COMMON:

@@ -1,5 +1,5 @@
-"""Finds of the counterexample lab as claims: a statement that some task makes true, with its
-certificates and a spoiled twin.
+"""Finds of the counterexample lab as claims. Each is a statement that some task makes true, with
+its certificates and a spoiled twin.
 
 "There is a task on which ..." is proved by the task. The claim reads the task back from its JSON,
 has every certificate verified by a checker that shares no code with the search, and judges the
@@ -90,7 +90,7 @@ def judge_record(record: dict[str, Any], task: dict[str, Any]) -> Evidence:
 
 
 def spoiled_task(find: Find) -> dict[str, Any] | None:
-    """A task close by on which the statement fails, as JSON; None if every simplification keeps
+    """A task close by on which the statement fails, as JSON. None if every simplification keeps
     it."""
     for one in simplifications(find.task):
         if _fails(find.statement, one):

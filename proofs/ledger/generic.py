@@ -44,7 +44,7 @@ def split(outcomes: list[Label], *name: Any) -> dict[Label, Any]:
 
 
 def generic_task() -> POMDP:
-    """States s and t, observations x and y, one action, an end; rewards, p, omega, mu and gamma are
+    """States s and t, observations x and y, one action, an end. Rewards, p, omega, mu and gamma are
     symbols."""
     S = ["s", "t"]
     omega = {s: split(["x", "y"], "w", s) for s in S} | {"end": {"x": 1}}
@@ -85,7 +85,7 @@ def two_steps() -> POMDP:
 
 
 def generic_memory() -> Memory:
-    """Two memory states, two writes; Gamma, which reads all its arguments, and eta are symbols."""
+    """Two memory states, two writes. Gamma, which reads all its arguments, and eta are symbols."""
 
     def Gamma(*arguments: Label) -> dict[Label, Any]:
         return split([0, 1], "G", arguments)

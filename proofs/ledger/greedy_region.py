@@ -126,7 +126,7 @@ def stays_greedy(
 def certified_family(
     P: POMDP, memory: str, pi: Policy, goal: Mapping[Label, Label], box: Box, ties: str
 ) -> dict[str, Any]:
-    """The certificate of a family of policies, verified; with B(k) in y = 2^-k instead of K."""
+    """The certificate of a family of policies, verified. With B(k) in y = 2^-k instead of K."""
     used = {v: interval_text(one) for v, one in box.items() if v in pi.prob.symbols | P.symbols}
     certificate = family_certificate(
         P, memory, pi, goal, {str(v): shown for v, shown in used.items()}, ties

@@ -71,7 +71,7 @@ class DecidedInequality:
 
 
 def prove_positive(f: Any, box: Box, strict: bool = True) -> DecidedInequality:
-    """Whether f > 0 (or f >= 0) on the whole box: its denominator is shown to be positive, then its
+    """Whether f > 0 (or f >= 0) on the whole box. Its denominator is shown to be positive, then its
     numerator."""
     num, den = lowest_terms(f)
     certificates: list[dict[str, Any]] = []
@@ -112,7 +112,7 @@ def _on_box(polynomial: sympy.Expr, box: Box, strict: bool) -> DecidedInequality
 
 
 def _break_on_grid(shown: str, box: Mapping[str, str], strict: bool) -> dict[str, str] | None:
-    """A point of a grid in the box where a polynomial is not positive; most false statements have
+    """A point of a grid in the box where a polynomial is not positive. Most false statements have
     one, and need no solver."""
     sides = [list(map(Fraction, _places(interval))) for interval in box.values()]
     for point in islice(product(*sides), _MOST_PLACES):
@@ -220,7 +220,7 @@ def box_conditions(box: Mapping[str, str]) -> list[str]:
 
 
 def solve_conditions(conditions: Iterable[str]) -> dict[str, str] | None:
-    """Real numbers, by name, that satisfy all conditions given as text; None if there are none."""
+    """Real numbers, by name, that satisfy all conditions given as text. None if there are none."""
     z3 = need("z3", "proofs")
     solver = z3.Solver()
     solver.set("timeout", TIMEOUT)

@@ -1,4 +1,4 @@
-"""Paragraphs and small tables in plain text; powers as gamma^2, however they were computed."""
+"""Paragraphs and small tables in plain text. Powers as gamma^2, however they were computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def text(*parts: str) -> str:
-    """Paragraphs filled to 78 columns, one below the other; parts that begin with a blank stay as
+    """Paragraphs filled to 78 columns, one below the other. Parts that begin with a blank stay as
     they are."""
     written = [part.replace("**", "^") for part in parts]
     return "\n".join(part if part.startswith(" ") else textwrap.fill(part, 78) for part in written)

@@ -90,8 +90,8 @@ class LedgerEntry:
 
     @property
     def ok(self) -> bool:
-        """Whether the documented verdict was reached, no twin survives, each twin is caught by the
-        step it guards, and every step is needed."""
+        """Whether the claim reached the documented verdict and its twins do what they are for. No
+        twin survives, each is caught by the step it guards, and every step is needed."""
         return (
             self.verdict == self.documented
             and bool(self.twins)
@@ -102,7 +102,7 @@ class LedgerEntry:
 
     @property
     def complaint(self) -> str:
-        """Why the claim is not as documented; empty if it is."""
+        """Why the claim is not as documented. Empty if it is."""
         if self.verdict != self.documented:
             return f"found {self.verdict}, documented {self.documented}: {self.evidence}"
         if not self.twins:

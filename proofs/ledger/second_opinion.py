@@ -24,7 +24,7 @@ DRAWS, ELEMENTS, LARGEST = 3, (0, 1), 10**6
 
 
 def second_opinion(certificate: Mapping[str, Any]) -> str | None:
-    """What speaks against a derivation; None if all draws leave 0."""
+    """What speaks against a derivation. None if all draws leave 0."""
     parts = [("n", certificate["steps"])]
     if certificate["base"] is not None:
         parts = [("0", certificate["base"]), ("n + 1", certificate["steps"])]
@@ -85,7 +85,7 @@ def _value_left(
 
 
 class _Drawn(dict[str, Any]):
-    """Functions and numbers, drawn when they are first asked for; times are 0, 5 and 6."""
+    """Functions and numbers, drawn when they are first asked for. Times are 0, 5 and 6."""
 
     def __init__(self, given: list[str], called: set[str], rng: random.Random):
         super().__init__()

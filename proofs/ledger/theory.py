@@ -41,7 +41,7 @@ number, ((name, {index: index}), ...))."""
 
 @dataclass(frozen=True)
 class Theory:
-    """Named formulas; `fixed` are indices that stand for one value and not for all."""
+    """Named formulas. `fixed` are indices that stand for one value and not for all."""
 
     given: Mapping[str, str]
     fixed: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Theory:
         steps: Iterable[TheoryStep],
         base: Iterable[TheoryStep] | None = None,
     ) -> dict[str, Any]:
-        """The certificate of a goal; by induction on n if a base is given.
+        """The certificate of a goal. By induction on n if a base is given.
 
         A step whose formula the theory does not hold is left out: the goal is then not shown.
         """
@@ -95,7 +95,7 @@ class Theory:
 
 
 def trouble_in(certificate: Mapping[str, Any]) -> str | None:
-    """What the checker, or the second opinion, says against a certificate; None if it holds."""
+    """What the checker, or the second opinion, says against a certificate. None if it holds."""
     return _trouble(json.dumps(certificate))
 
 
@@ -140,7 +140,7 @@ class Interpretation:
         return term(*(at[i] for i in indices))
 
     def breaks(self, formula: str, fixed: Mapping[str, Any] | None = None) -> str | None:
-        """Where a formula does not hold; None if it does for all indices and the first times."""
+        """Where a formula does not hold. None if it does for all indices and the first times."""
         sign = "==" if "==" in formula else ">="
         sides = formula.split(sign)
         reader = SumReader()
@@ -172,7 +172,7 @@ def _program(text: str) -> tuple[tuple[str, ...], Any]:
 
 
 def _python(node: ast.AST, bound: frozenset[str], free: dict[str, None]) -> str:
-    """A part of a sum in Python; free indices are collected in the order in which they are met."""
+    """A part of a sum in Python. Free indices are collected in the order in which they are met."""
 
     def index(each: ast.expr) -> str:
         for name in (x.id for x in ast.walk(each) if isinstance(x, ast.Name)):
@@ -205,7 +205,7 @@ def _python(node: ast.AST, bound: frozenset[str], free: dict[str, None]) -> str:
 
 
 def _times(left: Any, right: Callable[[], Any]) -> Any:
-    """A product; most terms of a sum over all indices are 0 by their first factors."""
+    """A product. Most terms of a sum over all indices are 0 by their first factors."""
     return left * right() if left else left
 
 

@@ -56,7 +56,7 @@ def _joined(P: POMDP, s: Any, a: Any, paid: Fraction) -> dict[tuple[Any, Any], A
 
 
 def walk_letters(P: POMDP, pi: Policy, z: Fraction) -> Mapping[str, Any]:
-    """Letters of a walk under a policy; visits are discounted by z.
+    """Letters of a walk under a policy. Visits are discounted by z.
 
     alpha(n,s) the chance of s at time n, beta(n,s) = z^n alpha, D and F visits and discounted
     visits before time n, C what was paid before, rho gamma^n times the chance of going on for n

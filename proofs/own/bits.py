@@ -423,7 +423,7 @@ def found_limits(largest: int, size: int) -> Any:
     ),
 )
 def region_is_exact(proof: Proof, shrink: int = 0, second: int = 2, largest: int = 7) -> Evidence:
-    """The loop from the formulas, on all tables at once; `shrink`: a stricter (2)."""
+    """The loop from the formulas, on all tables at once. `shrink`: a stricter (2)."""
     tables = tables_up_to(largest)
     lines = []
     for size in (2, 4, 8):
@@ -485,8 +485,8 @@ GROWING = Theory(
 
 @cache
 def growth_broken(rewards: tuple[tuple[int, int], ...]) -> str | None:
-    """Where the code's loop does not follow `GROWING` on a table, or ends elsewhere than T.hurts
-    says; None if it does as it says."""
+    """Say where the code's loop does not follow `GROWING` on a table. An end other than that of
+    T.hurts is told as well. None if it does as it says."""
     P = table_task(rewards)
     for eps in (Fraction(1, 3), Fraction(1)):
         stream = iterates(P, uniform(P), step=eps, exact=True)
@@ -536,7 +536,7 @@ def memory_hurts(
     way: Theory = GROWING,
     rewards: tuple[tuple[int, int], ...] = ((5, 4), (0, 6)),
 ) -> Evidence:
-    """One row; the loop is greedy on the gradient of p -> J(p)."""
+    """One row. The loop is greedy on the gradient of p -> J(p)."""
     left = way.shows(
         "what is left", "1 - p(n) == x(n)",
         [("unfold", "p+"), ("unfold", "x+"), ("add", "hypothesis", "eps - 1")],

@@ -115,8 +115,8 @@ def reads_observations(theory: Theory) -> dict[str, Any]:
 
 @cache
 def clock_letters(best: tuple[tuple[str, str], ...]) -> str | None:
-    """The first formula of `BEST`, changed or not, or of `BLIND` that a task of two steps does not
-    obey; or a best value that is not that of `best_history`."""
+    """Find a formula that a task of two steps does not obey. It is one of `BEST`, changed or not,
+    or of `BLIND`. A best value that is not that of `best_history` is told as well."""
     P = two_step_task(14)
     read = Histories(P, 1)
     A, H = list(P.A), read.H
@@ -194,7 +194,7 @@ def clocks_encode(
     claimed: int = 0,
     givens: Theory = BEST,
 ) -> Evidence:
-    """Sums of any size; the code of Gamma on a buffer of any length; `can_encode_optimal` on a
+    """Sums of any size. The code of Gamma on a buffer of any length. `can_encode_optimal` on a
     list."""
     proof.step("givens", clock_letters(tuple(givens.given.items())))
     certificates = best_is_deterministic(best)

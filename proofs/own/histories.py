@@ -227,7 +227,7 @@ def few_heads(i: int, j: int, eps: Fraction) -> Fraction:
 
 
 def recursion_fails(eps: Any, less: int = 0) -> str | None:
-    """Where the chances do not follow the recursion of the bound, i and j up to 8; `less`: coins
+    """Where the chances do not follow the recursion of the bound, i and j up to 8. `less`: coins
     that are left out."""
     for i in range(8):
         for j in range(8):
@@ -276,7 +276,7 @@ FULL = [[[8, 8], [8, 8]], [[0, 10], [6, 6]]]
 
 @cache
 def loop_of(seed: int | None, memory: str, eps: Fraction, count: int) -> tuple[Iterate, ...]:
-    """The first iterates of the code's own loop, in rationals; `seed` None: on `FULL`."""
+    """The first iterates of the code's own loop, in rationals. `seed` None: on `FULL`."""
     E = augment(sequence_task(FULL) if seed is None else three_step_task(seed), memory)
     return tuple(loop_iterates(E, eps, count))
 
@@ -415,7 +415,7 @@ def behind_with_numbers(seed: int, pi: Policy) -> Interpretation:
 
 @cache
 def broken_given(eps: Fraction, seeds: tuple[int | None, ...]) -> str | None:
-    """The first formula of the theories that does not hold of the code's loop; None if all do."""
+    """The first formula of the theories that does not hold of the code's loop. None if all do."""
     for seed in seeds:
         run = loop_of(seed, "window2", eps, 4)
         E = augment(sequence_task(FULL) if seed is None else three_step_task(seed), "window2")
@@ -449,7 +449,7 @@ SHORT = {
 
 @cache
 def end_on_three_steps(memory: str) -> Any:
-    """The value that the loop tends to on the table of a memory, in rationals; step 1/10."""
+    """The value that the loop tends to on the table of a memory, in rationals. Step 1/10."""
     E = augment(sequence_task(SHORT.get(memory, SHORT["window1"])), memory)
     run = improve(E, uniform(E), step=Fraction(1, 10), exact=True)
     return run.limit_value if run.ended == "fixed" and run.decided else None
@@ -495,9 +495,9 @@ def histories_are_never_stuck(
     eps: Fraction = Fraction(1, 3),
     full: Any = FULL,
 ) -> Evidence:
-    """Sums of any size, the code of Gamma, and tasks of three steps, whose rewards lie between -3
-    and 6: returns differ by no more than `most`. `eps`: the steps with which the code's loop is
-    compared with the formulas."""
+    """Show it by sums of any size, the code of Gamma, and tasks of three steps. Their rewards lie
+    between -3 and 6, and returns differ by no more than `most`. `eps`: the steps with which the
+    code's loop is compared with the formulas."""
     proof.step("buffer", keeps_the_last("window", pomdps.recall(), claimed))
     whole = impossible([t <= k, t - k > 0])
     proof.step("buffer", None if whole.holds else str(whole.witness))

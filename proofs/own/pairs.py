@@ -282,7 +282,8 @@ def values_on_the_way(theory: Theory) -> list[dict[str, Any]]:
 
 
 def second_step_losses() -> list[tuple[Any, ...]]:
-    """A push loses x times the bound M at most, and a keep, of which there is x/2, M at most."""
+    """Bound what the second step loses. A push loses x times the bound M at most. A keep, of which
+    there is x/2, loses M at most."""
     half = Fraction(1, 2)
     later: Factors = (("gamma+", {}), ("u+", {"a": "a1"}), ("M", {}))
     start: Factors = (("x+", {}), ("u+", {}))  # with x/2 of it k - kk, with c the rest of it
@@ -563,7 +564,7 @@ def keeps_first(ties: str) -> str | None:
 
 @cache
 def random_gap(seed: int, memory: str) -> Fraction | None:
-    """What the loop lacks in the end on a random task; None if it is not decided."""
+    """What the loop lacks in the end on a random task. None if it is not decided."""
     return gap_to_best(two_step_task(seed), memory)
 
 
@@ -610,7 +611,7 @@ def oa1_on_two_steps(
     ties: str = "first",
     longer: str = "OA1",
 ) -> Evidence:
-    """Sums of any size; exact iterates for what they start from; runs for the rest."""
+    """Sums of any size. Exact iterates for what they start from. Runs for the rest."""
     for seed, eps in TIED:
         proof.step("formulas", broken_formula(seed, eps, z))
     shown = {

@@ -1,5 +1,5 @@
-"""How often: a task on which every small memory hurts, how common it is that memory hurts, and how
-the share of stuck tables grows with the number of actions.
+"""How often memory hurts. A task on which every small memory hurts, how common that is, and how the
+share of stuck tables grows with the number of actions.
 
 Tables are drawn entry by entry from the normal distribution; whether a loop is stuck does not
 depend on scale or shift of the rewards (`workbench.lab.frequencies`). The loop has the step 1/50
@@ -62,7 +62,8 @@ def eight_memories_hurt(
     memories: tuple[str, ...] = MEMORIES,
     encoded: int = 15,
 ) -> Evidence:
-    """`greedy`: what is taken without memory; `encoded`: what the eight can be worth."""
+    """Judge the claim. `greedy`: what is taken without memory. `encoded`: what the eight can be
+    worth."""
     P = sequence_task(EIGHT)
     x = sympy.Symbol("x")
     pi = Policy.deterministic(P, {"o": greedy})
@@ -150,7 +151,7 @@ def memory_hurts_sometimes(
     half: float = 0.5,
     safe: str = "OA1",
 ) -> Evidence:
-    """1,000 tables of two and of three steps; `most`: the shares that are not reached."""
+    """1,000 tables of two and of three steps. `most`: the shares that are not reached."""
     lines = []
     for memory in ("K1", "B1", "O1"):
         for length in (2, 3):

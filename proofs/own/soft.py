@@ -1,5 +1,5 @@
-"""Two attracting fixed points of softmax Q-learning on the smallest task with two states that look
-alike: one observation, two states, two actions, gamma = 9/10, temperature 1/5.
+"""Two attracting fixed points of softmax Q-learning on a task of two states that look alike. It is
+the smallest: one observation, two states, two actions, gamma = 9/10, temperature 1/5.
 
     first     0: the episode ends with 1          1: -1, on to second
     second    0: the episode ends with 0          1: the episode ends with 3
@@ -104,8 +104,9 @@ def wrong_sign(odds: tuple[int, ...], logs: tuple[Any, Any]) -> str | None:
 
 
 def pulls(above: bool, tau: Any) -> tuple[Any, Any, Any]:
-    """What is positive where the mean field, the table led to minus the table, attracts at any
-    rates: minus the diagonal of its slopes, and their determinant."""
+    """The numbers that are positive where the mean field attracts at any rates. The field is the
+    table led to minus the table. They are minus the diagonal of its slopes, and their
+    determinant."""
     low, high = led_to(alike())
     (q,) = sympy.solve(high - v, v) if above else (low,)
     steep = b * (1 - b) / tau  # of b in the lead
@@ -140,7 +141,8 @@ def two_attract(
     tau: Any = TAU,
     expected: tuple[int, int] = (3, 2),
 ) -> Evidence:
-    """`tau`: of the slopes of the mean field; `expected`: fixed points, and those that attract."""
+    """Judge the claim. `tau`: of the slopes of the mean field. `expected`: fixed points, and those
+    that attract."""
     P = alike()
     low, high = led_to(P)
     formulas = 1 / (1 + b), (-1 + GAMMA * v + second * b) / (1 + b)

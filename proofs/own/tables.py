@@ -1,5 +1,5 @@
-"""Tasks of two steps: random ones with chance (`two_step_task`), and tables: one observation, first
-action i, second action j, reward r[i][j] at the end.
+"""Tasks of two steps: random ones with chance (`two_step_task`), and tables. A table has one
+observation, first action i, second action j, and reward r[i][j] at the end.
 
 `loop_limits` runs the oracle loop with B(k) on many tables of two actions at once, straight from
 the formulas (pi(i,w) at memory 0, the marginal of the second action at the others),
@@ -47,8 +47,8 @@ def table_task(table: Any) -> POMDP:
 
 
 def two_step_task(seed: int) -> POMDP:
-    """A random task of at most two steps: two or three observations, two or three actions, chance
-    in starts, observations, moves and early ends; a discount."""
+    """A random task of at most two steps. It has two or three observations, two or three actions,
+    and a discount. Starts, observations, moves and early ends are left to chance."""
     dice = random.Random(seed)
     A = tuple(range(dice.choice((2, 3))))
     O = "xyz"[: dice.choice((2, 3))]
@@ -77,7 +77,7 @@ def two_step_task(seed: int) -> POMDP:
 
 
 def gap_to_best(P: POMDP, memory: str, ties: str = "last") -> Fraction | None:
-    """The best history-based value less the limit of the loop, in rationals; steps of 1/2.
+    """The best history-based value less the limit of the loop, in rationals. Steps of 1/2.
 
     None if the run does not decide where the loop goes.
     """

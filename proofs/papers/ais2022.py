@@ -86,7 +86,7 @@ def bound(
     lost: Mapping[tuple[str, str], Fraction] = LOST,
     factor: Number = 2,
 ) -> Evidence:
-    """`errors`, `lost`: what is claimed; `factor`: 2 in the bound."""
+    """Judge the claim. `errors`, `lost`: what is claimed. `factor`: 2 in the bound."""
     certificates = []
     for (task, memory), claimed in errors.items():
         P = MAKE[task]()

@@ -63,8 +63,8 @@ def any_up_policy(P: POMDP) -> Policy:
 def parity(
     proof: Proof, zero: Number = Fraction(1, 2), memory: str = "none", bit: str = "B1"
 ) -> Evidence:
-    """`zero`: how often a coin shows 0 where TD is compared; `memory`, `bit`: what the agent
-    has."""
+    """Judge the claim. `zero`: how often a coin shows 0 where TD is compared. `memory`, `bit`: what
+    the agent has."""
     tossed = parity_check(zero=zero)
     pi = any_up_policy(tossed)
     low, high = td_values(tossed, pi, lam=0), td_values(tossed, pi, lam=1)
@@ -128,8 +128,8 @@ def maze(
     kept: Mapping[int, Number] = KEPT,
     turn: str = "up",
 ) -> Evidence:
-    """`without`, `kept`: the discrepancies by the length of the corridor; `turn`: where the sign
-    says up."""
+    """Judge the claim. `without`, `kept`: the discrepancies by the length of the corridor. `turn`:
+    where the sign says up."""
     certificates = []
     for n in MEMORYLESS:
         P = t_maze(n)

@@ -93,8 +93,8 @@ def spread(
     kept: Sequence[Number] = MAXIMA,
     window: str = "K1",
 ) -> Evidence:
-    """`kinds`: of the points; `worth`: of the maxima; `kept`: what `memory` makes of them;
-    `window`: what makes neither a maximum."""
+    """Judge the claim. `kinds`: of the points. `worth`: of the maxima. `kept`: what `memory` makes
+    of them. `window`: what makes neither a maximum."""
     found = points()
     seen = sorted(point.kind for point in found)
     right = found.complete and not found.flat and seen == sorted(kinds)

@@ -48,7 +48,8 @@ def traces(
     longer: int = 1,
     shorter: int = 0,
 ) -> Evidence:
-    """`trace`: the memory; `longer`, `shorter`: how much longer than n the two windows are."""
+    """Judge the claim. `trace`: the memory. `longer`, `shorter`: how much longer than n the two
+    windows are."""
     rows, certificates = [], []
     for n in lengths:
         P = with_step_limit(t_maze(n), n + 2)

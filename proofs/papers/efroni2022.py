@@ -69,8 +69,8 @@ def windows(
     missing: int = 1,
     enough: int = 1,
 ) -> Evidence:
-    """`lengths`, `histories`: what is claimed; `missing`: how many pairs less than L the window
-    has; `enough`: the pairs that suffice."""
+    """Judge the claim. `lengths`, `histories`: what is claimed. `missing`: how many pairs less than
+    L the window has. `enough`: the pairs that suffice."""
     proof.step("lengths", None if decodable_after(t_maze(2)) is None else "the T-maze is decodable")
     certificates = []
     for name, L in LENGTHS.items():

@@ -40,7 +40,7 @@ PAID = {("poor", "take"): 1, ("poor", "give"): 0, ("rich", "take"): 3, ("rich", 
 
 
 def take_or_give(gamma: Number = Fraction(9, 10), bonus: Number = 0) -> POMDP:
-    """Two states that look alike: poor after `take`, rich after `give`; `bonus` for giving."""
+    """Two states that look alike: poor after `take`, rich after `give`. `bonus` for giving."""
 
     def p(s: str, a: str) -> dict[tuple[str, Number], int]:
         r = PAID[s, a] + (bonus if a == "give" else 0)
@@ -83,8 +83,8 @@ def worst(
     least: Number = Fraction(1, 2),
     bonus: Number = 0,
 ) -> Evidence:
-    """`lead`, `earned`: what is claimed; `least`: where the discounts begin; `bonus`: for giving,
-    where fixed points are searched."""
+    """Judge the claim. `lead`, `earned`: what is claimed. `least`: where the discounts begin.
+    `bonus`: for giving, where fixed points are searched."""
     P = take_or_give(GAMMA)
     pi = taking(P, X)
     M = observation_mdp(P, pi, weights="stationary")

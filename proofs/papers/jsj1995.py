@@ -53,7 +53,8 @@ PAPER = Paper(
     ),
 )
 def climbs(proof: Proof, weighted: bool = True, slope: int = 4, coin: int = 0) -> Evidence:
-    """`weighted`: by shares of time; `slope`: of the difference; `coin`: what the coin has."""
+    """Judge the claim. `weighted`: by shares of time. `slope`: of the difference. `coin`: what the
+    coin has."""
     certificates = []
     for o, derivative, claimed in _rows(weighted):
         same = sympy.cancel(derivative - claimed) == 0
@@ -80,8 +81,8 @@ def climbs(proof: Proof, weighted: bool = True, slope: int = 4, coin: int = 0) -
 
 @cache
 def _rows(weighted: bool) -> list[tuple[Any, Any, Any]]:
-    """For each observation of the task of two states the derivative of the average, and what is
-    claimed of it; kept, as twins ask for the same."""
+    """The derivative of the average for each observation, and what is claimed of it. The task is
+    that of two states. It is kept, as twins ask for the same."""
     P = two_states()
     x = sympy.symbols("x0:3")
     pi = Policy.from_mapping(P, {o: {0: p, 1: 1 - p} for o, p in zip(P.O, x, strict=True)})
@@ -125,8 +126,8 @@ def local(
     start: int = 1,
     tenth: Number = Fraction(1, 10),
 ) -> Evidence:
-    """`first`, `second`: the maxima; `best`: the best value; `start`: 1 for the uniform policy, 0
-    for always 1; `tenth`: how far the other start is from (1, 1, 1)."""
+    """Judge the claim. `first`, `second`: the maxima. `best`: the best value. `start`: 1 for the
+    uniform policy, 0 for always 1. `tenth`: how far the other start is from (1, 1, 1)."""
     P = two_states()
     for name, actions in (("first", first), ("second", second)):
         better = _gains(P, tuple(actions))
@@ -157,7 +158,7 @@ def _gains(P: POMDP, actions: tuple[int, ...]) -> list[object]:
 
 @cache
 def _end(mixed: Fraction) -> float:
-    """The average at which the loop ends, from always 1 mixed with so much of uniform; kept, as
+    """The average at which the loop ends, from always 1 mixed with so much of uniform. Kept, as
     twins ask for the same."""
     P = two_states()
     start = Policy.deterministic(P, dict.fromkeys(P.O, 1)).toward(uniform(P), mixed)

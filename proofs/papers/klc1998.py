@@ -51,7 +51,8 @@ def beliefs(
     slip: Number = SLIP,
     printed: tuple[tuple[float, ...], ...] = PRINTED,
 ) -> Evidence:
-    """`slip`: how often a move goes the other way; `printed`: the paper's numbers."""
+    """Judge the claim. `slip`: how often a move goes the other way. `printed`: the paper's
+    numbers."""
     P = belief_corridor(slip=slip)
     history = ["-"]
     for t, (claimed, shown) in enumerate(zip(BELIEFS, printed, strict=True)):

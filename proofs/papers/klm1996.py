@@ -45,7 +45,8 @@ X = sympy.Symbol("x")
 def irrational(
     proof: Proof, numerator: int = 2, linear: int = -4, inside: int = 1, worth: int = 3
 ) -> Evidence:
-    """`numerator`, `linear`, `worth`: coefficients; `inside`: the end of the interval."""
+    """Judge the claim. `numerator`, `linear`, `worth`: coefficients. `inside`: the end of the
+    interval."""
     P = short_corridor()
     v = evaluate(P, Policy.from_mapping(P, {"o": {"left": 1 - X, "right": X}})).value
     claimed = -2 * (numerator - X) / (X * (1 - X))

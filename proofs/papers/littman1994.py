@@ -64,7 +64,7 @@ MEMORIES = ("K1", "O1", "B1", "OA1")
 
 @cache
 def found_with(memory: str) -> tuple[Policy, Number]:
-    """A policy that branch and bound finds, and what it is worth exactly; kept, as twins ask for
+    """A policy that branch and bound finds, and what it is worth exactly. Kept, as twins ask for
     the same."""
     E = augment(sutton_grid(), memory)
     pi = best_memoryless(E, max_seconds=60.0).policy
@@ -83,7 +83,8 @@ def found_with(memory: str) -> tuple[Policy, Number]:
     ),
 )
 def memory(proof: Proof, steps: int = 408, memories: Sequence[str] = MEMORIES) -> Evidence:
-    """`steps`: what is claimed for histories; `memories`: what is claimed to be enough."""
+    """Judge the claim. `steps`: what is claimed for histories. `memories`: what is claimed to be
+    enough."""
     P = sutton_grid()
     best = best_history(P)
     took = -best.value * STARTS

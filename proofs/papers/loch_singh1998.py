@@ -42,7 +42,7 @@ by the exact binomial test at 2.5%, the three tests corrected for their number (
 
 @cache
 def solved_seeds(learner: Learner, steps: int) -> int:
-    """How many seeds end with a greedy policy of 416 steps; kept, as twins ask for the same."""
+    """How many seeds end with a greedy policy of 416 steps. Kept, as twins ask for the same."""
     run = learn(sutton_grid(), learner, steps=steps, seeds=SEEDS, every=steps)
     total = -STARTS * np.asarray(run.final_values(gamma=1), dtype=float)
     return int(np.count_nonzero(np.abs(total - BEST) < 1e-6))
@@ -64,7 +64,8 @@ def solved_seeds(learner: Learner, steps: int) -> int:
 def traces(
     proof: Proof, lam: float = 0.9, without: float = 0.0, off_policy: bool = True
 ) -> Evidence:
-    """`lam`, `without`: lambda of the two; `off_policy`: Q-learning, or Sarsa(0.9) in its place."""
+    """Judge the claim. `lam`, `without`: lambda of the two. `off_policy`: Q-learning, or Sarsa(0.9)
+    in its place."""
     steps, n = 1_000_000, len(SEEDS)
     greedy = (
         QLearning(epsilon=0.1, step=0.01, initial=0.0, gamma=0.999) if off_policy else _sarsa(0.9)

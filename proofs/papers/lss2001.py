@@ -71,8 +71,8 @@ def windows(
     start: int = -1,
     shown: int = 0,
 ) -> Evidence:
-    """`rank`, `shown`: what is claimed; `cells`: of the walk that is undone; `drift`: added to an
-    entry of T; `power`: T^power for T^2; `start`: the cell e."""
+    """Judge the claim. `rank`, `shown`: what is claimed. `cells`: of the walk that is undone.
+    `drift`: added to an entry of T. `power`: T^power for T^2. `start`: the cell e."""
     P = float_reset()
     found = dynamics_rank(P)
     proof.step("rank", None if found == rank else f"rank {found}")

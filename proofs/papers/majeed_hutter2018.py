@@ -40,7 +40,7 @@ GAMMA = Fraction(9, 10)
 
 
 def now_or_later(late: Number = 1 / GAMMA, start: Number = Fraction(1, 3)) -> POMDP:
-    """What is taken is paid now or, `late`, one step later; `start`: how often it is now."""
+    """What is taken is paid now or, `late`, one step later. `start`: how often it is now."""
 
     def p(s: str, a: str) -> dict[tuple[str, Number], int]:
         if s == "due":
@@ -93,8 +93,8 @@ def uniform_values(
     paid: Number = 1 / GAMMA,
     taken: Number = 1,
 ) -> Evidence:
-    """`late`: what is paid later where the spread is computed; `start`: how often it is now where
-    behaviours are compared; `paid`: what Q* is taken to be at c; `taken`: at o."""
+    """Judge the claim. `late`: what is paid later where the spread is computed. `start`: how often
+    it is now where behaviours are compared. `paid`: what Q* is taken to be at c. `taken`: at o."""
     spread = uniformity(explore_beliefs(augment(now_or_later(late), "none"), 100)).spread
     proof.step("uniform", None if spread == 0 else f"a spread of {spread}")
     P = now_or_later(start=start)

@@ -41,7 +41,7 @@ SHOWN = (_row(80, 10, 10), _row(30, 65, 5))
 
 
 def two_states(shown: Sequence[Sequence[Number]] = SHOWN) -> POMDP:
-    """Two states, three observations; action a pays 1 in state a."""
+    """Two states, three observations. Action a pays 1 in state a."""
     return POMDP.from_functions(
         name="two states",
         A=(0, 1),
@@ -75,7 +75,8 @@ def degree(
     second: Sequence[int] = (1, 1, 1),
     worth: Sequence[Number] = (Fraction(6536, 839), Fraction(73, 11)),
 ) -> Evidence:
-    """`top`, `bottom`: the degrees; `first`, `second`: the maxima; `worth`: their values."""
+    """Judge the claim. `top`, `bottom`: the degrees. `first`, `second`: the maxima. `worth`: their
+    values."""
     P = two_states()
     x = sympy.symbols("x0:3")
     pi = Policy.from_mapping(P, {o: {0: p, 1: 1 - p} for o, p in zip(P.O, x, strict=True)})

@@ -41,7 +41,8 @@ PAPER = Paper(
 def periods(
     proof: Proof, first: int = 3, last: int = 10, stationary: int = 1, ahead: float = 0.0
 ) -> Evidence:
-    """`first`, `last`: the periods; `stationary`: of the policy to beat; `ahead`: by how much."""
+    """Judge the claim. `first`, `last`: the periods. `stationary`: of the policy to beat. `ahead`:
+    by how much."""
     P = periodic_counter()
     best = {}
     for L in {stationary, *range(first, last + 1)}:
@@ -72,7 +73,7 @@ periods.twin("two ahead of period 10", guards="time", ahead=2.0)
 
 @cache
 def hours_apart(L: int, lean: Fraction) -> float:
-    """How far the tables of L hours lie apart, under random actions that lean to action 0 at the
+    """How far the tables of L hours lie apart. Actions are random, and lean to action 0 at the
     first hour."""
     P = periodic_counter()
     first = uniform(P).toward(Policy.deterministic(P, {"o": 0}), lean)
@@ -82,8 +83,8 @@ def hours_apart(L: int, lean: Fraction) -> float:
 
 @cache
 def greedy_around_best(L: int) -> tuple[list[int], float, list[int], float]:
-    """The best policy of period L, what it is worth, the greedy policy on the limits of its
-    epsilon-greedy behaviour, and what that is worth."""
+    """The best policy of period L, and the policy that is greedy around it. That one is greedy on
+    the limits of the first one's epsilon-greedy behaviour. What each is worth comes with it."""
     P = periodic_counter()
     E = augment(P, f"clock{L}")
     best = best_memoryless(E)
@@ -113,8 +114,8 @@ def limits(
     lean: Fraction = Fraction(0),
     around: tuple[int, ...] = (3, 4),
 ) -> Evidence:
-    """`hours`: of the clocks; `lean`: how far the random behaviour leans to action 0 at the first
-    hour; `around`: the periods of the best policies."""
+    """Judge the claim. `hours`: of the clocks. `lean`: how far the random behaviour leans to action
+    0 at the first hour. `around`: the periods of the best policies."""
     for L in hours:
         apart = hours_apart(L, lean)
         proof.step("same", None if apart < 1e-9 else f"{L} hours: {apart:.2g} apart")

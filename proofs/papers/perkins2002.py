@@ -45,7 +45,8 @@ PAPER = Paper(
 def switches(
     proof: Proof, worth: Number = Fraction(3, 4), second: int = 3, best: Number = 1
 ) -> Evidence:
-    """`worth`, `best`: the values claimed; `second`: what pi_l does in memory states but 0."""
+    """Judge the claim. `worth`, `best`: the values claimed. `second`: what pi_l does in memory
+    states but 0."""
     P = recall4()
     tried, certificates = 0, []
     for k in (1, 2, 3):

@@ -1,5 +1,5 @@
-"""Perkins and Pendrith 2002: with epsilon-greedy behaviour Q-learning and Sarsa need not have a
-fixed point; with behaviour that is continuous in the values they have one.
+"""Perkins and Pendrith 2002: epsilon-greedy Q-learning and Sarsa need not have a fixed point. With
+behaviour that is continuous in the values they have one.
 
 On the two states that look alike of Singh, Jaakkola and Jordan, A being done with probability x,
 the process is in 1a a share 1 - x of the time, so that
@@ -73,8 +73,9 @@ def none(
     share: Number = Fraction(1, 2),
     paid: int = 1,
 ) -> Evidence:
-    """`slope`: of the lead; `shown`: observations; `most`, `farthest`: how far epsilon goes where A
-    and B are greedy; `share`: the coin's; `paid`: for the right action, where all is searched."""
+    """Judge the claim. `slope`: of the lead. `shown`: observations. `most`, `farthest`: how far
+    epsilon goes where A and B are greedy. `share`: the coin's. `paid`: for the right action, where
+    all is searched."""
     found, claimed = lead(), slope * R * (2 * X - 1)
     proof.step("lead", None if sympy.cancel(found - claimed) == 0 else f"the lead is {found}")
     P = two_alike(Fraction(9, 10), paid)

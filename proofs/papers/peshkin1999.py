@@ -45,7 +45,8 @@ def solved(
     nothing: str = "none",
     window: int = -3,
 ) -> Evidence:
-    """`bit`, `nothing`: the memories; `window`: how much longer than the road the window is."""
+    """Judge the claim. `bit`, `nothing`: the memories. `window`: how much longer than the road the
+    window is."""
     rows, certificates = [], []
     for n in lengths:
         P = load_unload(length=n)

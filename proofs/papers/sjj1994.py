@@ -77,7 +77,8 @@ def stochastic(
     memory: str = "window1",
     top: int = 1,
 ) -> Evidence:
-    """`sign`: of the wrong action's reward; `bias`: of the coin; `top`: where gamma ends."""
+    """Judge the claim. `sign`: of the wrong action's reward. `bias`: of the coin. `top`: where
+    gamma ends."""
     P = two_alike()
     worth = sympy.cancel(R * GAMMA / (1 - GAMMA))
     instance, certificates = two_alike(Fraction(9, 10), 1), []
@@ -113,7 +114,7 @@ def stochastic(
 
 
 def _alternating(m: tuple[object, ...], other: dict[str, str]) -> str:
-    """The action after a window of one pair (o, a): the other one; A at the start."""
+    """The action after a window of one pair (o, a): the other one. A at the start."""
     last = m[-1]
     return "A" if not isinstance(last, tuple) else other[last[1]]
 
@@ -159,8 +160,8 @@ def limits(
     top: Number = Fraction(1, 2),
     least: int = 1,
 ) -> Evidence:
-    """`paid`, `behind`: coefficients; `lam`: of TD; `top`: where x ends; `least`: how often R gamma
-    / (1 - gamma) always taking A loses."""
+    """Judge the claim. `paid`, `behind`: coefficients. `lam`: of TD. `top`: where x ends. `least`:
+    how often R gamma / (1 - gamma) always taking A loses."""
     P = two_alike()
     pi = Policy.from_mapping(P, {"1": {"A": X, "B": 1 - X}})
     seen = observation_mdp(P, pi, weights="stationary")
@@ -258,7 +259,8 @@ def _from_each(P: POMDP, criterion: str = "return") -> tuple[Any, Any]:
 def no_best(
     proof: Proof, up: str = "x", first: Number = Fraction(1, 2), worth: Number = Fraction(1, 4)
 ) -> Evidence:
-    """`up`: whose value rises; `first`: how often x comes first; `worth`: the average reward."""
+    """Judge the claim. `up`: whose value rises. `first`: how often x comes first. `worth`: the
+    average reward."""
     inside = {X: sympy.Interval(0, 1), GAMMA: sympy.Interval.open(0, 1)}
     v = dict(zip(("x", "y"), _from_each(two_ways()), strict=True))
     rises = prove_positive(sympy.cancel(sympy.diff(v[up], X)), inside)
@@ -305,8 +307,8 @@ def average(
     share: Number = Fraction(2, 3),
     three: int = 3,
 ) -> Evidence:
-    """`power`: of 1 - 2x; `memory`: of the alternating policy; `share`: how often x comes;
-    `three`: the 3 of 3 - 4 gamma^2."""
+    """Judge the claim. `power`: of 1 - 2x. `memory`: of the alternating policy. `share`: how often
+    x comes. `three`: the 3 of 3 - 4 gamma^2."""
     P = two_alike()
     pi = Policy.from_mapping(P, {"1": {"A": X, "B": 1 - X}})
     gain = evaluate(P, pi, criterion="average").value

@@ -1,4 +1,4 @@
-"""Zilli and Hasselmo 2008; Todd, Niv and Cohen 2009: which memory do working-memory tasks need?
+"""Zilli and Hasselmo 2008. Todd, Niv and Cohen 2009: which memory do working-memory tasks need?.
 
 Delayed match and non-match, spatial alternation, sequence disambiguation, n-back and 1-2-AX as
 exact models. The values are ours: with each memory the best deterministic policy against the best
@@ -35,7 +35,7 @@ Make = tuple[Callable[..., POMDP], *tuple[int, ...]]
 
 @cache
 def best(make: Make, memory: str) -> MemorylessOptimum:
-    """The best deterministic policy with a memory, exactly; kept for the twins."""
+    """The best deterministic policy with a memory, exactly. Kept for the twins."""
     return best_memoryless(augment(made(make), memory), exact=True)
 
 
@@ -80,8 +80,8 @@ def needs(
     nodes: int = 4,
     ax: Number = Fraction(3, 16),
 ) -> Evidence:
-    """`matching`, `shared`: how much longer than d the windows are; `action`: what solves
-    alternation; `nodes`: what solves 2-back; `ax`: the value of 1-2-AX."""
+    """Judge the claim. `matching`, `shared`: how much longer than d the windows are. `action`: what
+    solves alternation. `nodes`: what solves 2-back. `ax`: the value of 1-2-AX."""
     for d in delays:
         for match in (True, False):
             trouble = fails((delayed_match, d, match), ["B1", f"K{d + matching}"], [f"K{d}"])
