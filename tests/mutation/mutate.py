@@ -56,6 +56,7 @@ TESTS = {
         "tests/evaluation",
         "tests/improvement",
         "tests/learning",
+        "tests/test_kernels.py",
         "workbench/core",
     ],
 }
@@ -204,9 +205,10 @@ class Asking:
         if asked_for.room == "checker":
             questions += verdicts()
         room = ROOT / "workbench" / asked_for.room
-        began = time.monotonic()
+        began, live = time.monotonic(), Live()
         for follow in (False, True):
             for question in questions:
+                live.forget(set())  # lines behind an answer that is kept are run again
                 watch(question, room.parent, follow)
         questions = [q for q in questions if q.seconds < 1e9]
         said = f"{len(questions)} tests, watched in {time.monotonic() - began:.0f} s"
@@ -387,7 +389,8 @@ def questions_of(
             (str(path), node.lineno)
             for path in (ROOT / "workbench").rglob("*.py")
             for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.Name) and node.id in called
+            if (isinstance(node, ast.Name) and node.id in called)
+            or (isinstance(node, ast.Attribute) and node.attr in called)
         }
     elif around:
         wanted = {(str(mutant.path), n) for n in statement(tree, mutant.line)}
