@@ -1,17 +1,28 @@
 """Compiled code is never older than the sources, wherever it is kept."""
 
 import ast
+import math
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numba import config
+from odd_models import draw_model
 
+from pomdps import recall4, recall_variant, t_maze
+from workbench import augment, best_memoryless, evaluate, improve, td_values, uniform
 from workbench.core import kernels
+from workbench.core.errors import WorkbenchError
+from workbench.core.improve import start_loop
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
@@ -89,6 +100,158 @@ def test_a_kernel_is_compiled_again_when_a_kernel_that_it_calls_is_edited(tmp_pa
     assert list(package.rglob("*.nbc")), "nothing was kept: the test would show nothing"
     edit_chance(package)
     assert run(tmp_path, DRAW) == f"{1 << 8}\n"
+
+
+def made(function, patience=0.1):
+    """A kernel that is kept nowhere."""
+    return kernels.Kernel(function, kernels.njit(function), patience)
+
+
+def is_compiled(kernel):
+    return bool(kernel.compiled.signatures)
+
+
+def test_python_runs_small_work_until_a_kernel_is_worth_compiling(monkeypatch):
+    total = made(lambda x: x[0] + x[-1])
+    assert (total(np.ones(2)), is_compiled(total)) == (2.0, False)
+    monkeypatch.setattr(kernels.time, "thread_time", iter([0.0, 0.2]).__next__)
+    assert (total(np.ones(2)), is_compiled(total)) == (2.0, False)
+    assert (total(np.ones(2)), is_compiled(total)) == (2.0, True)
+
+
+def test_large_arrays_are_left_to_compiled_code():
+    first = made(lambda x, parts: x)
+    first(1.0, (np.ones(kernels._SMALL), 2))
+    assert not is_compiled(first)
+    first(1.0, (np.ones(kernels._SMALL), (np.ones(1), 2)))
+    assert is_compiled(first)
+
+
+def next_one(x):
+    return x + 1
+
+
+def test_code_that_is_kept_is_used_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "cache_directory", lambda: tmp_path)
+    first, second = made(next_one), kernels.compile_later(next_one)
+    assert (first(2), is_compiled(first)) == (3, False)
+    second.patience = -1.0
+    assert second(2) == 3
+    third = made(next_one)
+    assert (third(2), is_compiled(third)) == (3, True)
+
+
+def test_numbers_go_in_as_those_of_numpy_and_come_out_as_those_of_python():
+    divide = made(lambda x, y: (x / y, x > y))
+    found = divide(1.0, 0.0)
+    assert found == (math.inf, True)
+    assert list(map(type, found)) == [float, bool]
+
+
+PATIENT = {
+    value.function.__name__: value
+    for path in KERNELS
+    for value in vars(
+        import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    ).values()
+    if isinstance(value, kernels.Kernel)
+}
+"""The kernels that Python may run."""
+
+ALIKE = {"arange", "bool_", "concatenate", "cumsum", "empty", "full", "inf", "isnan", "zeros"}
+ALIKE |= {"int32", "int64", "nan", "ones", "uint64"}
+"""What numpy and numba do alike. A sum of an array is not: numpy adds up pairs."""
+
+
+def test_kernels_that_python_may_run_round_after_each_operation():
+    """Libraries differ in the last bits of powers and logarithms."""
+    kinds = {"compile_later", "lean_later", "inline_kernel"}
+    for path in {Path(kernel.function.__code__.co_filename) for kernel in PATIENT.values()}:
+        for function in ast.parse(path.read_text()).body:
+            if kinds.isdisjoint(ast.unparse(x) for x in getattr(function, "decorator_list", ())):
+                continue
+            nodes = list(ast.walk(function))
+            called = [x.func for x in nodes if isinstance(x, ast.Call)]
+            of_numpy = {x.attr for x in nodes if ast.unparse(x).startswith(("np.", "math."))
+                        and isinstance(x, ast.Attribute)}  # fmt: skip
+            assert of_numpy <= ALIKE, (function.name, of_numpy - ALIKE)
+            assert not {"sum", "dot", "mean", "prod"} & {getattr(x, "attr", "") for x in called}
+            powers = [x for x in nodes if isinstance(getattr(x, "op", None), ast.Pow)]
+            assert all(isinstance(getattr(x, "left", None), ast.Constant) for x in powers)
+
+
+EXTREMES = [0.0, 5e-324, 1e-310, 1e-160, 0.1, 1.0, 1.0, 1.0, 1e160, 1e300, np.inf, np.nan]
+
+
+@pytest.fixture(scope="module")
+def calls():
+    """Arguments with which each of these kernels is called: the first few calls, and the last."""
+    found = defaultdict(list)
+
+    def call(kernel, *arguments):
+        some = found[kernel.function.__name__]
+        del some[20:]
+        some.append(copied(arguments))
+        return kernel.compiled(*arguments)
+
+    drawn = filter(None, (draw_model(random.Random(seed)) for seed in range(20)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels.Kernel, "__call__", call)
+        E = augment(recall4(), "B1")
+        tasks = [E, augment(recall_variant(), "OA1"), augment(t_maze(2), "O1"), *drawn]
+        for P in tasks:
+            pi = uniform(P)
+            for ask in (evaluate, td_values, improve, lambda P, _: best_memoryless(P)):
+                with suppress(WorkbenchError):
+                    ask(P, pi)
+        loop = start_loop(E, uniform(E), 0.5)
+        loop.advance(3)
+        loop.leaving(loop.state.greedy)
+    return found
+
+
+def copied(x, numbers=lambda x: x):
+    """Arguments with their own arrays, whose floats go through a function."""
+    if isinstance(x, tuple):
+        parts = [copied(y, numbers) for y in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+    if not isinstance(x, np.ndarray):
+        return x
+    own = np.array(numbers(x) if x.dtype == np.float64 else x, order="A")
+    own.flags.writeable = x.flags.writeable
+    return own
+
+
+def bits(x):
+    """What tells apart all that two runs may differ in. One NaN is as good as another."""
+    if isinstance(x, tuple):
+        return [bits(y) for y in x]
+    if isinstance(x, np.ndarray):
+        missing = x != x
+        return x.shape, x.dtype, np.where(missing, 0, x).tobytes(), missing.tobytes()
+    return type(x), repr(x)
+
+
+@pytest.mark.parametrize("name", PATIENT)
+def test_python_and_compiled_code_agree_to_the_last_bit(name, calls):
+    """On what tasks ask, and on zeros, the smallest and the largest numbers, inf and NaN."""
+    kernel, draw = PATIENT[name], np.random.default_rng(0)
+    assert calls[name], "no call to compare"
+    for turn in range(4):
+        for arguments in calls[name]:
+
+            def strain(x, few=turn / 10):
+                hit = draw.random(x.shape) < few
+                with np.errstate(all="ignore"):
+                    return np.where(hit, x * draw.choice(EXTREMES, x.shape), x)
+
+            mine = copied(arguments, strain)
+            yours = copied(mine)
+            with np.errstate(all="ignore"):
+                found = kernels.run_in_python(kernel.function, mine)
+            expected = kernel.compiled(*yours)
+            assert bits(found) == bits(expected)
+            assert bits(mine) == bits(yours)
 
 
 @pytest.mark.slow

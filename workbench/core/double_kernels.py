@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.kernels import compile_kernel, compile_reader, inline_kernel
+from workbench.core.kernels import compile_later, compile_reader, inline_kernel
 
 UNIT = 2.0**-53
 _ROUNDING = 2.0**-102
@@ -59,7 +59,7 @@ def multiply(a_hi, a_lo, b_hi, b_lo):
     return hi, rest - (hi - product)
 
 
-@compile_kernel
+@compile_later
 def mix_rows(row_ptr, o, omega, pi, pi_lo, acts, acts_lo):
     """pi(a|s) = sum_o omega(o|s) pi(a|o)."""
     for s in range(len(row_ptr) - 1):
@@ -69,7 +69,7 @@ def mix_rows(row_ptr, o, omega, pi, pi_lo, acts, acts_lo):
                 acts[s, a], acts_lo[s, a] = add(acts[s, a], acts_lo[s, a], hi, lo)
 
 
-@compile_kernel
+@compile_later
 def follow_rows(row_ptr, s_next, p, p_lo, r, r_lo, acts, acts_lo, indptr, indices, b, P):
     """P_pi in compressed rows without zeros, and r_pi with its size. It returns the number of
     entries, and whether a product of positive numbers underflowed.
@@ -105,7 +105,7 @@ def follow_rows(row_ptr, s_next, p, p_lo, r, r_lo, acts, acts_lo, indptr, indice
     return at, lost
 
 
-@compile_kernel
+@compile_later
 def residual_forward(indptr, indices, P, gamma, leave, b, x, given, found, bound):
     """`found` = b - leave x - sum_j gamma P(.,j) (x - x(j)), each entry off by at most `bound`."""
     for i in range(len(indptr) - 1):
@@ -129,7 +129,7 @@ def residual_forward(indptr, indices, P, gamma, leave, b, x, given, found, bound
         bound[i] = given[i] * size + rounding + TINY * (1.0 + reach)
 
 
-@compile_kernel
+@compile_later
 def residual_backward(indptr, indices, P, gamma, leave, b, x, given, found, bound):
     """Write b plus inflow minus outflow of each state to `found`, and its error bounds to `bound`.
     It goes transition by transition, since a transpose would double the memory."""
@@ -165,7 +165,7 @@ def residual_backward(indptr, indices, P, gamma, leave, b, x, given, found, boun
         bound[i] = gamma[0] * doubt[i] + given[i] * size + rounding + TINY
 
 
-@compile_kernel
+@compile_later
 def leaving(indptr, P, cut, out, gamma, leave):
     """1 - gamma times what goes on: the discount, and of the rest `out` and the entries of `cut`.
 
@@ -196,14 +196,14 @@ def weighted_sum(w, x, x_error, given):
     return hi, (carried + rounding) * (1.0 + 1e-12)
 
 
-@compile_kernel
+@compile_later
 def add_correction(x, change):
     """x + change in place."""
     for i in range(len(change)):
         x[0, i], x[1, i] = add(x[0, i], x[1, i], change[i], 0.0)
 
 
-@compile_kernel
+@compile_later
 def action_values(row_ptr, s_next, prob, r, gamma, v, v_error, q, q_error):
     """q(s,a) = sum p (r + gamma v(s')) in floats, with an error bound. v is off by at most
     `v_error`.
@@ -226,7 +226,7 @@ def action_values(row_ptr, s_next, prob, r, gamma, v, v_error, q, q_error):
         q_error[row] = (gamma * carried + (terms + 8) * UNIT * size) * (1.0 + 1e-12) + TINY
 
 
-@compile_kernel
+@compile_later
 def observe(entry_s, entry_o, share, share_error, most_doubt, q_state, q_state_error, q, q_error):
     """q(o,a) = sum_s P(s|o) q(s,a), and a bound on its error. It is NaN with an infinite bound
     where no share is positive, where a value with a positive share is undefined, or where the

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.kernels import compile_kernel, inline_kernel, lean_entry
+from workbench.core.kernels import compile_later, inline_kernel, lean_later
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -76,7 +76,7 @@ class LoopWork(NamedTuple):
     part: Floats
 
 
-@lean_entry
+@lean_later
 def evaluate_policy(tables, R, pi, work):
     """Compute the value of pi. The rest is written to `work`."""
     return evaluate_here(tables, R, pi, work)
@@ -164,7 +164,7 @@ def evaluate_here(tables, R, pi, work):
     return value
 
 
-@compile_kernel
+@compile_later
 def levels(indptr, indices, order):
     """The length of the longest path to each node, the nodes being given in topological order."""
     level = np.zeros(len(order), dtype=np.int64)

@@ -1,8 +1,9 @@
 """How kernels are compiled, and where what is compiled is kept: the one place that configures
 numba.
 
-A kernel is a function of a module `*_kernels.py` that is compiled at its first call. Compiled code
-is kept in a directory whose name is a digest of the sources of all kernel modules,
+A kernel is a function of a module `*_kernels.py` that is compiled at its first call, or once its
+work has grown (`Kernel`). Compiled code is kept in a directory whose name is a digest of the
+sources of all kernel modules,
 
     <base>/kernels-<digest>/        base: NUMBA_CACHE_DIR if it is set,
                                           the package's own __pycache__ if it can be written,
@@ -20,6 +21,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, wraps
@@ -29,6 +31,7 @@ from typing import Any
 import numpy as np
 from numba import config as _numba_config
 from numba import njit
+from numba.extending import register_jitable, typeof_impl
 
 _config: Any = _numba_config
 
@@ -43,6 +46,16 @@ _LEAN: Any = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 over: more than it takes to compute with the numbers of a small task. Such a kernel can make no
 arrays; the caller holds those that it is given. A division by zero gives inf or nan."""
 
+_PLAIN: Any = {"nogil": True, "error_model": "numpy"}
+"""A division by zero gives inf or nan, as in numpy."""
+
+_SMALL = 4_000
+"""Entries of arrays up to which Python itself may run a kernel."""
+
+_PATIENCE = 0.2
+"""Seconds of processor time that Python may take for a kernel before it is compiled. That takes
+about as long."""
+
 _KEPT = 4
 """How many directories of other sources are left when one is made for new sources."""
 
@@ -51,6 +64,74 @@ def compile_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function at its first call. It runs without the interpreter lock and is kept on
     disk."""
     return _keep(function, {"nogil": True})
+
+
+class Kernel:
+    """A function that Python runs while its work is small, and that is compiled from then on.
+
+    To compile all that `workbench compare recall4` calls takes 13 seconds, to run it as it is half
+    a second. The results are the same to the last bit, because such a function does one operation
+    on two numbers after the other, and divides only numbers of numpy (`tests/test_kernels.py`).
+    """
+
+    def __init__(self, function: Callable[..., Any], compiled: Any, patience: float):
+        self.function, self.compiled, self.patience = function, compiled, patience
+        self.is_known = False  # before the first call nobody has looked at the disk
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function."""
+        if not self.is_known:
+            self.is_known = True
+            if is_kept(self.function):
+                self.patience = -1.0
+        if self.patience < 0.0 or count_entries(arguments) > _SMALL:
+            return self.compiled(*arguments)
+        begin = time.thread_time()
+        try:
+            with np.errstate(all="ignore"):
+                return run_in_python(self.function, arguments)
+        finally:
+            self.patience -= time.thread_time() - begin
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+    """What a compiled kernel calls is compiled too."""
+    return typeof_impl(kernel.compiled, context)
+
+
+def run_in_python(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Run a kernel as numba would. Numbers are numpy's on the way in, since Python refuses to
+    divide by zero, and Python's on the way out."""
+    found = function(*[np.float64(x) if type(x) is float else x for x in arguments])
+    if isinstance(found, tuple):
+        return tuple(x.item() if isinstance(x, np.generic) else x for x in found)
+    return found.item() if isinstance(found, np.generic) else found
+
+
+def count_entries(arguments: tuple[Any, ...]) -> int:
+    """How many numbers are in the arrays of arguments."""
+    return sum(
+        x.size if isinstance(x, np.ndarray) else count_entries(x) if isinstance(x, tuple) else 0
+        for x in arguments
+    )
+
+
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Whether compiled code of a function is on the disk."""
+    directory = cache_directory()
+    name = f"*/{function.__module__.rpartition('.')[2]}.{function.__qualname__}-*.nbi"
+    return directory is not None and any(directory.glob(name))
+
+
+def compile_later(function: Callable[..., Any]) -> Kernel:
+    """Compile a function once its work has grown. `Kernel` says when."""
+    return Kernel(function, _keep(function, _PLAIN), _PATIENCE)
+
+
+def lean_later(function: Callable[..., Any]) -> Kernel:
+    """Compile a lean function once its work has grown. Those of the oracle loop are large."""
+    return Kernel(function, _keep(function, _LEAN), 10 * _PATIENCE)
 
 
 def compile_reader(function: Callable[..., Any]) -> Any:
@@ -76,8 +157,8 @@ def read_only(*arguments: Any) -> list[Any]:
 
 
 def inline_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function into each kernel that calls it. It is kept with its callers."""
-    return njit(forceinline=True)(function)
+    """Compile a function into each kernel that calls it. Python may run it as it is."""
+    return register_jitable(forceinline=True)(function)
 
 
 def lean_inline_kernel(function: Callable[..., Any]) -> Any:

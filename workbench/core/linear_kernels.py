@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.kernels import compile_kernel
+from workbench.core.kernels import compile_kernel, compile_later
 
 
-@compile_kernel
+@compile_later
 def eliminate(indptr, indices, data, gamma, leave):
     """Eliminate states row by row, from the last to the first. It returns the pivots and the
     factors in compressed rows.
@@ -72,7 +72,7 @@ def eliminate(indptr, indices, data, gamma, leave):
     return pivot, start, middle, stop, columns[:at].copy(), values[:at].copy()
 
 
-@compile_kernel
+@compile_later
 def substitute(pivot, start, middle, stop, columns, values, b, transposed):
     """x with x = b + Q x, or with x = b + Q^T x."""
     n, x = len(b), b.copy()

@@ -13,14 +13,13 @@ are *open*, and one more number is asked: whether they are as close at a random 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.horizon_kernels import Floats, Places, evaluate_here
-from workbench.core.kernels import compile_kernel, inline_kernel, lean_entry
+from workbench.core.kernels import compile_later, inline_kernel, lean_later
 from workbench.core.segment_kernels import look_along
 
 FEWEST_VISITS = 1e-250
@@ -128,7 +127,7 @@ def choose_here(q, weight, error, alike, before, stays, found, is_open):
     return undecided
 
 
-@compile_kernel
+@compile_later
 def choose_greedy(n, q, reach, alike, before, stays, found, is_open, tied_at, tied, taken):
     """Choose for Python, and note ties. The numbers of row o are off by at most `reach[o]`, 0 where
     there are none."""
@@ -157,13 +156,13 @@ def mark_here(greedy):
     return mark
 
 
-@compile_kernel
+@compile_later
 def mark_of(greedy):
     """`mark_here` for Python."""
     return mark_here(greedy)
 
 
-@lean_entry
+@lean_later
 def run_loops(
     tables, R, loops, work, same, steps, keeps, first, skips, begin, values, marks
 ):  # fmt: skip
@@ -207,13 +206,13 @@ def run_loops(
                     loops.fixed[b] = True
                     loops.unsure[b] |= not sure
                 # pi keeps keep^i of itself, and greedy stays while that is more than `leave`;
-                # one less, since logarithms are rounded
-                elif skips and 0.0 < leave < 1.0 and keep < 1.0:
-                    passed = max(1, int(math.log(leave) / math.log(keep)) - 1)
-                    passed = min(passed, len(steps) - at)
-                for i in range(1, passed):
-                    values[b, at + i], marks[b, at + i] = np.nan, mark
-                keep **= passed
+                # one less, since products are rounded
+                elif skips and leave > 0.0 and keep < 1.0:
+                    once = keep
+                    while passed < len(steps) - at and keep * once * once > leave:
+                        values[b, at + passed], marks[b, at + passed] = np.nan, mark
+                        keep *= once
+                        passed += 1
                 # twice as many iterates after a look in vain: looks stay a share of the run
                 loops.look[b] = kept * keep * (first if passed > 1 else kept * keep)
             kept *= keep
@@ -276,7 +275,7 @@ def widen_span(mark, greedy, rho, listed, alike, same):
             rho[o, greedy[o]] += share
 
 
-@compile_kernel
+@inline_kernel
 def smallest_period(marks, fail):
     """The smallest p with marks[i] == marks[i + p] throughout (Knuth-Morris-Pratt failure
     function). `fail` is room for one number more than there are marks."""
@@ -292,7 +291,7 @@ def smallest_period(marks, fail):
     return n - fail[n]
 
 
-@compile_kernel
+@inline_kernel
 def period_of(marks, settle, fail):
     """The period of the greedy policy, once earlier policies no longer count in pi. It is 0 if
     there is none.
@@ -309,7 +308,7 @@ def period_of(marks, settle, fail):
     return 0
 
 
-@compile_kernel
+@compile_later
 def find_periods(marks, settle, fail, periods):
     """`period_of` for each loop of a batch."""
     for b in range(len(marks)):

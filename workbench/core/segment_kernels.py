@@ -9,7 +9,7 @@ greedy. For a large T the matrix is the identity: then the nodes are all that is
 from __future__ import annotations
 
 from workbench.core.horizon_kernels import evaluate_here
-from workbench.core.kernels import inline_kernel, lean_entry
+from workbench.core.kernels import inline_kernel, lean_later
 
 
 @inline_kernel
@@ -71,7 +71,7 @@ def last_negative(nodes, part):
     return cut
 
 
-@lean_entry
+@lean_later
 def look_ahead(tables, R, pi, goal, error, alike, work, leaves, sure):
     """Call `look_along` for each loop of a batch. It writes `leaves[b, o]`, and to `sure[b]`
     whether that is certain."""

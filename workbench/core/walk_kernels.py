@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from workbench.core.kernels import compile_kernel, inline_kernel, read_only
+from workbench.core.kernels import compile_later, inline_kernel, read_only
 
 _SPREAD = np.uint64(11400714819323198485)
 """2^64 divided by the golden ratio: multiplied by it, numbers that lie close get far apart."""
@@ -36,14 +36,14 @@ def _slot(table, codes, code, dense):
     return slot
 
 
-@compile_kernel
+@compile_later
 def fill_hash_table(table, codes, n, dense):
     """Write the first n codes into a hash table, numbered from 1. 0 is an empty slot."""
     for i in range(n):
         table[_slot(table, codes, codes[i], dense)] = i + 1
 
 
-@compile_kernel
+@compile_later
 def expand_states(
     table, codes, n, first, after, p_ptr, p_next, o_ptr, owner, nM, dense, rows, outcomes
 ):
@@ -87,7 +87,7 @@ def expand_states(
     return n
 
 
-@compile_kernel
+@compile_later
 def walk(first, last, successors, starts):
     """The nodes that can be reached from some nodes, in breadth-first order. The successors of a
     node are successors[first[node] : last[node]]."""

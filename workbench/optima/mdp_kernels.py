@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.kernels import compile_kernel
+from workbench.core.kernels import compile_later
 from workbench.core.walk_kernels import walk
 
 
-@compile_kernel
+@compile_later
 def surely_ending(row_ptr, successors, ends, allowed):
     """The states from which some allowed policy ends with probability one, the actions that stay
     among them, one such policy.
@@ -66,7 +66,7 @@ def surely_ending(row_ptr, successors, ends, allowed):
                         usable[i, a] = False
 
 
-@compile_kernel
+@compile_later
 def reached_by(row_ptr, successors, nA, policy, starts):
     """The states that a deterministic policy visits, in the order of a breadth-first walk from some
     states."""
@@ -74,7 +74,7 @@ def reached_by(row_ptr, successors, nA, policy, starts):
     return walk(row_ptr[rows], row_ptr[rows + 1], successors, starts)
 
 
-@compile_kernel
+@compile_later
 def solve_leaving(P, leave, b, start, v, d):
     """Solve v = b + P v and d = start + P^T d for a chain. State i leaves it with probability
     `leave[i]`. Returns False if some states are never left. P, leave, b and start are lost.
