@@ -527,8 +527,9 @@ def test_the_command_describes_chattering_and_takes_options(monkeypatch):
     ]
     result = CliRunner().invoke(app, ["improve", "recall_variant", *options])
     assert result.exit_code == 0, result.output
-    assert "the first of equal actions; step size 0.1 at first; P(s|o) by discounted." in " ".join(
-        result.output.split()
+    assert (
+        "the first of equal actions; step size 0.1 at first; P(s|o) by discounted visits."
+        in " ".join(result.output.split())
     )
 
 

@@ -3,8 +3,8 @@
 A policy meets states behind its observations (`weights`); a target takes a first step from there
 and goes on in its own way. The unknowns of the system are, in this order,
 
-    v(o)   the values that are bootstrapped from, sum_s P(s|o) y(s,o)
-    y      sum_a pi(a|o) [ R(s,a) + gamma sum p(s'|s,a) w(s') ] for each entry (s,o), floats only
+    v(o)   the values that are bootstrapped from,
+           sum_s P(s|o) sum_a pi(a|o) [ R(s,a) + gamma sum p(s'|s,a) w(s') ]
     w(s)   layer by layer, the first of which is what a target counts after its first step
 
 so that each depends on later ones, and the last layer on v: solvers go from the last to the first.
@@ -72,19 +72,6 @@ class Later(NamedTuple):
     given: float
 
 
-class _Begin(NamedTuple):
-    """The first transition from each unit of an observation. It leads from unit `rows` to state
-    `columns`, with gamma times its probability, and that times its reward. `owner` is the
-    observation of a unit, and `outer` its part of it."""
-
-    rows: Array
-    columns: Array
-    values: Array
-    rewards: Array
-    owner: Array
-    outer: Array
-
-
 class Bootstrap:
     """What a policy meets: its chain, what lies behind observations, and the first step from there.
 
@@ -133,57 +120,38 @@ class Bootstrap:
         return Entries(D.entry_s[alive], D.entry_o[alive], D.omega[alive])
 
     @cached_property
-    def _begin(self) -> _Begin:
-        """The first step from each observation."""
-        D, s, o = self.D, self.D.entry_s[self.used], self.D.entry_o[self.used]
-        share, table = self.share[self.used], self.table[o]
-        share = np.where(known(share), share, self.field.one(0))
-        entry, a = np.nonzero(np.asarray(share * table != 0, dtype=bool))
-        row_ptr, k = pick_rows(self.P.p.row_ptr, s[entry] * len(self.P.A) + a)
-        counts = np.diff(row_ptr)
-        if share.shape[1] == 1:  # P(s|o): one mean over actions for each entry (s, o)
-            unit, inner, outer, owner = entry, table[entry, a], share[:, 0], o
-        else:  # P(s|o,a): each action has its own mean
-            unit, owner = np.arange(len(entry)), o[entry]
-            inner, outer = np.full(len(entry), self.field.one(1)), (share * table)[entry, a]
-        values = np.repeat(inner, counts) * D.prob[k]
-        rows = np.repeat(unit, counts)
-        return _Begin(rows, self.P.p.s_next[k], values * D.gamma, values * D.r[k], owner, outer)
+    def _first_step(self) -> tuple[Entries, Array, Array]:
+        """The first step from each observation, what it pays, and the size of that without signs."""
+        D, o = self.D, self.D.entry_o[self.used]
+        share = self.share[self.used]
+        weight = np.where(known(share), share, self.field.one(0)) * self.table[o]
+        entry, a = np.nonzero(np.asarray(weight != 0, dtype=bool))
+        pairs = self.D.entry_s[self.used][entry] * len(self.P.A) + a
+        row_ptr, k = pick_rows(self.P.p.row_ptr, pairs)
+        rows = np.repeat(o[entry], np.diff(row_ptr))
+        values = np.repeat(weight[entry, a], np.diff(row_ptr)) * D.prob[k]
+        paid, nO = values * D.r[k], len(self.P.O)
+        size = np.zeros(nO) if self.field.is_exact else np.bincount(rows, abs(paid), nO)
+        to = Entries(rows, self.P.p.s_next[k], values * D.gamma)
+        return to, self.field.sums(rows, paid, nO), size
 
     def solve(self, later: Later) -> Found:
-        """The fixed point of a target.
-
-        In floats the means y of R + gamma p w over actions are unknowns too, so that v is a mean of
-        y by P(s|o) and what P(s|o) is off by costs no more than what y varies by.
-        """
-        field, nO, begin = self.field, len(self.P.O), self._begin
-        units = 0 if field.is_exact else len(begin.owner)
-        m, n = nO + units, nO + units + len(later.side)
-        v, w = slice(0, nO), slice(m, m + len(self.P.S))
-        if field.is_exact:
-            rows, values = begin.owner[begin.rows], begin.outer[begin.rows] * begin.values
-            first = field.sums(rows, begin.outer[begin.rows] * begin.rewards, nO)
-            mean = Entries(rows, begin.columns + m, values)
-            side = np.concatenate([first, later.side])
-        else:
-            first, sizes = (
-                np.bincount(begin.rows, x, units) for x in (begin.rewards, abs(begin.rewards))
-            )
-            mean = Entries(
-                np.concatenate([begin.owner, begin.rows + nO]),
-                np.concatenate([nO + np.arange(units), begin.columns + m]),
-                np.concatenate([begin.outer, begin.values]),
-            )
-            side = np.concatenate([np.zeros(nO), first, later.side])
-            side = np.stack([side, 0 * side, np.concatenate([np.zeros(nO), sizes, later.size])])
-        inner = later.inner._replace(rows=later.inner.rows + m, columns=later.inner.columns + m)
-        onto = later.onto._replace(rows=later.onto.rows + m)
-        parts = zip(mean, inner, onto, strict=True)
+        """The fixed point of a target."""
+        field, nO = self.field, len(self.P.O)
+        n, (to, paid, size) = nO + len(later.side), self._first_step
+        v, w = slice(0, nO), slice(nO, nO + len(self.P.S))
+        first = to._replace(columns=to.columns + nO)
+        inner = later.inner._replace(rows=later.inner.rows + nO, columns=later.inner.columns + nO)
+        onto = later.onto._replace(rows=later.onto.rows + nO)
+        parts = zip(first, inner, onto, strict=True)
         indptr, indices, values = _compressed(Entries(*map(np.concatenate, parts)), field, n)
+        side = np.concatenate([paid, later.side])
+        if not field.is_exact:
+            side = np.stack([side, 0 * side, np.concatenate([size, later.size])])
         back = reverse_edges(indptr, indices)
         lacks = reachable(*back, np.flatnonzero(self.lacks))
         if self.D.is_undiscounted:
-            over = m + np.flatnonzero(np.asarray(later.leave != 0, dtype=bool))
+            over = nO + np.flatnonzero(np.asarray(later.leave != 0, dtype=bool))
             if (lost := np.flatnonzero((~reachable(*back, over) & ~lacks)[v])).size:
                 raise NeverEnds(
                     f"gamma is 1 and no episode ends after o={self.P.O.text(self.P.O[lost[-1]])}, "
@@ -198,10 +166,10 @@ class Bootstrap:
             system = LinearSystem(indptr, indices, values, field.one(1), none, none)
         else:
             leave = np.stack([none, none])
-            leave[0, nO:m], leave[0, m:], leave[0, lacks] = 1 - self.D.gamma, later.leave, 1.0
-            given = self.chain.given + (np.diff(indptr) + len(self.P.A) + 12) * UNIT
-            given[v] += self._doubt_of_shares()
-            given[m:] = later.given
+            leave[0, v], leave[0, nO:], leave[0, lacks] = 1 - self.D.gamma, later.leave, 1.0
+            given = np.full(n, later.given)
+            terms = np.bincount(to.rows, minlength=nO)  # each rounded, and added to others
+            given[v] = self.chain.given + (terms + 12) * UNIT + self._doubt_of_shares()
             entries = np.stack([values, 0 * values])
             system = LinearSystem(indptr, indices, entries, ONE, leave, given)
         found = field.solve_system(system, side, self.P.name)
@@ -211,10 +179,11 @@ class Bootstrap:
         return Found(x[v], error[v], lacks[v], x[w], error[w], lacks[w], found.method)
 
     def _doubt_of_shares(self) -> NDArray[np.float64]:
-        """By which share the weights behind each observation may be off, relative to each other."""
+        """By which share P(s|o) may be off behind each observation: not at all for one state."""
         most = np.zeros(len(self.P.O))
         behind = self.seen.share_error[self.D.entry_s[self.used]].max(axis=1)
         np.maximum.at(most, self.D.entry_o[self.used], np.minimum(behind, 0.5))
+        most[np.bincount(self.D.entry_o[self.used], minlength=len(most)) == 1] = 0.0
         return most / (1 - most)
 
     @property
