@@ -221,10 +221,10 @@ def test_writes_may_depend_on_memory_and_observation():
         (a, (w, "1")) for a in ("back", "open") for w in "01"
     )
     assert same_model(both, augmented(P, memories.B(1) * bit("hall")))
-    with pytest.raises(ModelError, match=r"allowed of mute\(0, hall\) is empty"):
+    with pytest.raises(ModelError, match=r"allowed\(0, hall\) of mute is empty"):
         augment(P, Memory("mute", ["0"], ["0"], lambda *x: {"0": 1}, {"0": 1},
                           allowed=lambda m, o: []))  # fmt: skip
-    with pytest.raises(UnknownLabel, match=r"allowed of odd\(0, hall\): unknown label '2'"):
+    with pytest.raises(UnknownLabel, match=r"allowed\(0, hall\) of odd: unknown label '2'"):
         augment(P, Memory("odd", ["0"], ["0"], lambda *x: {"0": 1}, {"0": 1},
                           allowed=lambda m, o: ["2"]))  # fmt: skip
     with pytest.raises(WrongType, match="returns a set, not"):

@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 from workbench.boundary import check_fields
 from workbench.core.augment import augment
-from workbench.core.check import SUM_TOLERANCE
+from workbench.core.build import SUM_TOLERANCE
 from workbench.core.errors import PolicyError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.families import attach

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.agents.step_limit import with_step_limit
-from workbench.core.build import Asked
+from workbench.core.asked import Asked
 from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
@@ -119,7 +119,7 @@ def with_goal(
 def _goal_states(P: POMDP, goal: object) -> tuple[Mask, str]:
     """The states that are the goal, and its name."""
     if callable(goal):
-        asked = Asked(goal, "goal(", ("s=",))
+        asked = Asked(goal, "goal(s={})")
         mask = np.array([bool(asked(s)) for s in P.S])
         name = getattr(goal, "__name__", "goal").replace("<lambda>", "goal")
     elif (named := _named(P, goal)) is not None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.build import Asked
+from workbench.core.asked import Asked
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.numbers import Number, Numbers, frozen
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
@@ -69,7 +69,7 @@ def with_step_limit(
     if reward is None:
         r = P.p.r.take(places)
     else:
-        paid = Asked(reward, "reward(", ("r=", ", t="))
+        paid = Asked(reward, "reward(r={}, t={})")
         r = _paid([P.p.r.map(lambda x, t=t: paid(x, t + 1)) for t in range(T)], taken)
 
     s = np.concatenate(layers)

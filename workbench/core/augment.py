@@ -9,28 +9,32 @@
 Only the reachable part is built, states and observations in the order in which a breadth-first walk
 from mu' meets them; (s, m, o) is terminal when s is. Inside, a pair (s, o) is an entry `e` of
 omega's table and a state of S' is the code `e |M| + m`. Where the memory is a rule on indices
-(`Memory.step`) the walk is compiled; elsewhere it asks Gamma (`gamma_walk`).
+(`Memory.step`) the walk is compiled; elsewhere it asks Gamma, once for each argument that occurs.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.asked import Asked, Met
 from workbench.core.errors import TooLarge, WrongType
 from workbench.core.families import attach
 from workbench.core.footprint import most_outcomes
-from workbench.core.gamma_walk import Walked, starts_of, walk_gamma
 from workbench.core.kernels import read_only
-from workbench.core.memory import IndexStep, Memory, MemoryFamily
+from workbench.core.memory import Gamma, IndexStep, Memory, MemoryFamily, outcomes_in
 from workbench.core.numbers import Number, Numbers, frozen
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
-from workbench.core.rows import point_rows
-from workbench.core.space import Bits, Product, Space, Subset
+from workbench.core.rows import point_rows, row_places
+from workbench.core.space import Bits, Label, Product, Space, Subset
 from workbench.core.walk_kernels import expand_states, fill_hash_table
+from workbench.progress import check_time
 
 _PIECE = 1 << 12
 """States that are expanded together."""
@@ -41,6 +45,20 @@ hashed."""
 
 _MOST_ASKED = 10_000_000
 """Outcomes of a product whose Gamma is a Python function: more would take minutes."""
+
+
+class Walked(NamedTuple):
+    """The reachable product of a POMDP and a memory, in compressed rows. A state is an entry (s, o)
+    of omega and a memory state. An outcome has its state, its outcome of p and its entry of omega.
+    `written` is what Gamma gave it (None: 1)."""
+
+    entry: NDArray[np.int64]
+    m: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    s_next: NDArray[np.int32]
+    k: NDArray[np.int32]
+    e: NDArray[np.int32]
+    written: Numbers | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +136,17 @@ def augment(P: POMDP, memory: Memory | MemoryFamily | str, most: int | None = No
     raise TooLarge(
         f"memory ran out while {product_name(P, memory)} was built: take a smaller memory"
     )
+
+
+def starts_of(P: POMDP, memory: Memory, M: Any) -> dict[tuple[int, int], Number]:
+    """mu' by entry and memory state, in the order s, m, o."""
+    return {
+        (e, M.index(m)): prob
+        for s in P.mu.support.tolist()
+        for m, x in memory.eta.items()
+        for e in row_places(P.omega.row_ptr, s)
+        if (prob := P.mu.prob[s] * x * P.omega.prob[e]) != 0
+    }
 
 
 def product_name(P: POMDP, memory: Memory) -> str:
@@ -211,3 +240,92 @@ def _walk_rule(
     entry, m = np.divmod(codes[:n], nM)
     s_next, k, e = (np.concatenate([x[i] for x in outcomes]) for i in range(3))
     return Walked(entry, m, np.concatenate(counts), s_next, k, e, None)
+
+
+# ---------------------------------------------------------------------- Gamma in Python
+
+
+def walk_gamma(
+    P: POMDP, memory: Memory, M: Any, check_size: Callable[[int, int], None] = lambda *_: None
+) -> Walked:
+    """Walk a POMDP with its memory, breadth first, where Gamma is a Python function. It is asked
+    once for each argument. `check_size` is told how many states and outcomes there are."""
+    nA, nW = len(P.A), len(memory.W)
+    p_ptr, o_ptr = P.p.row_ptr.tolist(), P.omega.row_ptr.tolist()
+    leads_to, o_of = P.p.s_next.tolist(), P.omega.o.tolist()
+    owner = P.omega.s.tolist()
+    rewards: dict[Number, int] = {}
+    r_of = [rewards.setdefault(P.p.r[k], len(rewards)) for k in range(len(P.p.r))]
+    r_label = list(rewards)
+    form = "Gamma(. | m={}, w={}, o={}, a={}, r={}, o_next={})"
+    Gamma = Asked(memory.Gamma, form, of=f" of {memory.name}")
+
+    @cache
+    def asked(m: int, w: int, o: int, a: int, r: int, o_next: int) -> list[tuple[int, Number]]:
+        labels = M[m], memory.W[w], P.O[o], P.A[a], r_label[r], P.O[o_next]
+        return outcomes_in(Gamma, M, *labels)
+
+    @cache
+    def may_write(m: int, o: int) -> list[bool]:
+        found: list[bool] = memory.may_write(M[m], P.O[o]).tolist()
+        return found
+
+    queue = list(starts_of(P, memory, M))
+    places = {state: i for i, state in enumerate(queue)}
+    counts: list[int] = []
+    outcomes: list[tuple[int, int, int]] = []
+    written: list[Number] = []
+    for e, m in queue:  # grows while we walk
+        check_time()
+        s, o = owner[e], o_of[e]
+        writable = may_write(m, o)
+        for a, w in itertools.product(range(nA), range(nW)):
+            before = len(outcomes)
+            row = s * nA + a
+            for k in range(p_ptr[row], p_ptr[row + 1]) if writable[w] else ():
+                for e_next in range(o_ptr[leads_to[k]], o_ptr[leads_to[k] + 1]):
+                    for m_next, x in asked(m, w, o, a, r_of[k], o_of[e_next]):
+                        place = places.setdefault((e_next, m_next), len(queue))
+                        if place == len(queue):
+                            queue.append((e_next, m_next))
+                        outcomes.append((place, k, e_next))
+                        written.append(x)
+            counts.append(len(outcomes) - before)
+        check_size(len(queue), len(outcomes))
+    entry, at = np.array(queue, dtype=np.int64).reshape(-1, 2).T
+    columns = np.array(outcomes, dtype=np.int32).reshape(-1, 3).T
+    s_next, taken, seen = np.ascontiguousarray(columns)
+    return Walked(entry, at, np.array(counts), s_next, taken, seen, Numbers.of(written))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Discovered(MemoryFamily):
+    """A memory whose states are discovered from Gamma and eta: see `Memory.discovered`."""
+
+    called: str
+    W: tuple[Label, ...]
+    update: Gamma
+    eta: Mapping[Label, Number]
+    limit: int
+    advice: str
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    def on(self, P: POMDP) -> Memory:
+        # what is found stays known, so that `augment` asks for nothing again
+        Gamma = cache(self.update)
+        M = Met(
+            None,
+            self.limit,
+            (
+                f"the memory {self.name} does not close on {P.name}: more than {self.limit:,} "
+                "memory states, which is its limit, the last one ",
+                f": {self.advice}",
+            ),
+        )
+        memory = Memory(self.name, self.eta, self.W, Gamma, self.eta)
+        list(map(M.index, self.eta))
+        walk_gamma(P, memory, M)
+        return Memory(self.name, M.labels, self.W, Gamma, self.eta)

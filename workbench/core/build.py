@@ -1,134 +1,34 @@
-"""`POMDP.from_functions`: a breadth-first walk from mu discovers S and O.
+"""`POMDP.from_functions`: a breadth-first walk from mu discovers S and O. `check`: is it a POMDP?
 
 The walk builds compressed rows and leaves the judging to `check`. What it alone can see, it refuses
 itself: a function that returns something else than a distribution, a label that nobody declared.
+Every error names labels and values.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.errors import ModelError, TooLarge, UnknownLabel, WorkbenchError, WrongType
-from workbench.core.numbers import Number, Numbers, frozen, number
-from workbench.core.rows import Emissions, Transitions
+from workbench.core.asked import Asked, Met, require_function
+from workbench.core.errors import ModelError, UnknownLabel, WrongType
+from workbench.core.numbers import Number, Numbers, frozen, is_symbolic
+from workbench.core.rows import Emissions, Transitions, add_rows
 from workbench.core.space import Distribution, Label, Space, StateSet
-from workbench.text import show
+
+if TYPE_CHECKING:
+    from workbench.core.pomdp import POMDP
+
+SUM_TOLERANCE = 1e-9
+"""How far a sum of float probabilities may lie from one. Exact probabilities must sum to one
+exactly."""
 
 _MOST_STATES = 5_000_000
 """A walk that has discovered more states is taken for one without end."""
-
-
-class Asked:
-    """A function that a user wrote: p, omega, Gamma, .... Errors name its arguments.
-
-    >>> Asked(lambda s, a: {}[s], "p(. | ", ("s=", ", a="))(2, "up")
-    Traceback (most recent call last):
-    ...
-    workbench.core.errors.ModelError: p(. | s=2, a=up) raised KeyError: 2
-    """
-
-    def __init__(
-        self,
-        function: Any,
-        head: str,
-        names: tuple[str, ...] = (),
-        tail: str = ")",
-        keys: str = "label",
-        members: str = "members",
-    ):
-        self.function, self.names, self.ends = function, names, (head, tail)
-        self.keys, self.members = keys, members
-
-    def at(self, *labels: Label) -> str:
-        """The name of one of its values."""
-        told = (f"{name}{show(x)}" for name, x in zip(self.names, labels, strict=True))
-        return "".join(told).join(self.ends)
-
-    def __call__(self, *labels: Label) -> Any:
-        try:
-            return self.function(*labels)
-        except WorkbenchError:
-            raise  # it names what is wrong already
-        except Exception as error:
-            raise ModelError(
-                f"{self.at(*labels)} raised {type(error).__name__}: {error}"
-            ) from error
-
-    def outcomes(self, *labels: Label) -> list[tuple[Any, Number]]:
-        """A distribution that it returns, without what has probability zero."""
-        found = self(*labels)
-        if not isinstance(found, Mapping):
-            raise WrongType(
-                f"{self.at(*labels)} must be a distribution {{{self.keys}: probability}}, not "
-                f"{found!r}"
-            )
-        likely = [(x, prob) for x, prob in found.items() if self.number(prob, *labels) != 0]
-        if not likely:
-            raise ModelError(f"{self.at(*labels)} has no {self.members}")
-        return likely
-
-    def number(self, x: Number, *labels: Label) -> Number:
-        """A number as it is given, or an error that says where something else was."""
-        if type(x) in (int, float, Fraction):
-            return x
-        try:
-            return number(x)
-        except WrongType as error:
-            raise WrongType(f"{self.at(*labels)}: {error}") from None
-
-    def choice(self, A: Space, *labels: Label) -> NDArray[np.bool_]:
-        """The mask of the members of A in a set that it returns."""
-        found = self(*labels)
-        if isinstance(found, str) or not isinstance(found, Iterable):
-            raise WrongType(f"{self.at(*labels)} must be a set of labels, not {found!r}")
-        mask = np.zeros(len(A), dtype=bool)
-        for a in found:
-            if a not in A:
-                raise UnknownLabel(f"{self.at(*labels)}: {A._unknown(a)}")
-            mask[A.index(a)] = True
-        if not mask.any():
-            raise ModelError(f"{self.at(*labels)} is empty: something has to be allowed")
-        return mask
-
-
-def require_function(name: str, f: Any, returns: str) -> None:
-    if not callable(f):
-        raise WrongType(f"{name} must be a function that returns {returns}, not {f!r}")
-
-
-class _Met:
-    """Labels in the order they are met, or a declared set that admits no others."""
-
-    def __init__(self, declared: Iterable[Label] | None, kind: str, limit: float):
-        self.kind, self.limit = kind, limit
-        self.declared = None if declared is None else Space(declared)
-        self.labels: list[Label] = list(self.declared or ())
-        self.places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
-
-    def index(self, label: Label, asked: Asked, *labels: Label) -> int:
-        """The place of a label in a value of a function."""
-        try:
-            place = self.places.setdefault(label, len(self.labels))
-        except TypeError:
-            raise WrongType(f"{asked.at(*labels)}: label {label!r} is not hashable") from None
-        if place == len(self.labels):
-            if self.declared is not None:
-                raise UnknownLabel(f"{asked.at(*labels)}: {self.declared._unknown(label)}")
-            if len(self.labels) >= self.limit:
-                raise TooLarge(
-                    f"more than {self.limit:,} {self.kind} were discovered; the last one is "
-                    f"{show(label)}. Bound the model"
-                )
-            self.labels.append(label)
-        return place
-
-    def space(self) -> Space:
-        return self.declared or Space(self.labels)
 
 
 def discover(
@@ -154,16 +54,20 @@ def discover(
         )
     ends = () if callable(terminal) else tuple(terminal)
     is_over = Asked(
-        terminal if callable(terminal) else frozenset(ends).__contains__, "terminal(", ("s=",)
+        terminal if callable(terminal) else frozenset(ends).__contains__, "terminal(s={})"
     )
-    moves = Asked(p, "p(. | ", ("s=", ", a="), keys="(s_next, r)", members="outcomes")
-    emits = Asked(omega, "omega(. | ", ("s=",), keys="o", members="observation")
-    may = Asked(allowed, "allowed(", ("",))
-    begins = Asked(lambda: mu, "mu(.", keys="s", members="states: an episode needs one to start in")
-    states, seen = _Met(S, "states", _MOST_STATES), _Met(O, "observations", np.inf)
+    moves = Asked(p, "p(. | s={}, a={})", "(s_next, r)", "outcomes")
+    emits = Asked(omega, "omega(. | s={})", "o", "observation")
+    may = Asked(allowed, "allowed({})")
+    begins = Asked(lambda: mu, "mu(.)", "s", "states: an episode needs one to start in")
+    endless = (
+        f"more than {_MOST_STATES:,} states were discovered; the last one is ",
+        ": bound the model",
+    )
+    states, seen = Met(S, _MOST_STATES, endless), Met(O)
     for s, x in mu.items() if isinstance(mu, Mapping) else ():
-        Asked(mu, "mu(", ("",)).number(x, s)
-    start = {states.index(s, Asked(mu, "mu", tail="")): x for s, x in begins.outcomes()}
+        Asked(mu, "mu({})").number(x, s)
+    start = {states.index(s, Asked(mu, "mu")): x for s, x in begins.outcomes()}
 
     row_ptr, s_next, r, prob = [0], [], [], []
     o_ptr, o_col, o_prob = [0], [], []
@@ -212,3 +116,136 @@ def discover(
         "terminal": StateSet(S_, np.array(ended, dtype=bool)),
         "allowed": np.array([table.get(i, everything) for i in range(len(O_))]),
     }
+
+
+# ---------------------------------------------------------------------- checks
+
+
+def check(P: POMDP) -> None:
+    """Raise a `ModelError` naming labels and values if `P` is not a POMDP. Nothing is ever
+    renormalised."""
+    if not is_symbolic(P.gamma) and not 0 <= P.gamma <= 1:  # NaN fails as well
+        raise ModelError(f"gamma must lie in [0, 1], not {P.gamma}")
+    nA = len(P.A)
+
+    def pair(row: int) -> str:
+        return f"p(. | s={P.S.text(P.S[row // nA])}, a={P.A.text(P.A[row % nA])})"
+
+    def state(row: int) -> str:
+        return f"omega(. | s={P.S.text(P.S[row])})"
+
+    has = np.diff(P.p.row_ptr) > 0
+    ended = np.repeat(P.terminal.mask, nA)
+    if P.allowed is not None:
+        _check_allowed(P, P.allowed, has.reshape(-1, nA), pair)
+    _refuse(ended & has, lambda row: f"{pair(row)} has outcomes, but that state is terminal")
+    if P.allowed is None:
+        _refuse(
+            ~ended & ~has,
+            lambda row: (
+                f"{pair(row)} has no outcomes; every action of a state that is not terminal "
+                "needs one, unless `allowed` leaves it out"
+            ),
+        )
+    check_rows(P.p.row_ptr, P.p.prob, pair)
+    if P.p.r.codes is None:
+        _refuse(
+            ~np.isfinite(P.p.r.floats),
+            lambda k: f"{pair(_row(P.p.row_ptr, k))} holds the reward {P.p.r[k]}",
+        )
+    _refuse(np.diff(P.omega.row_ptr) == 0, lambda row: f"{state(row)} has no observation")
+    check_rows(P.omega.row_ptr, P.omega.prob, state)
+    check_rows(
+        np.array([0, len(P.S)]), P.mu.prob, lambda _: "mu(.)", lambda k: f"mu({P.S.text(P.S[k])})"
+    )
+
+
+def _refuse(bad: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+    """Raise an error about the first place of a mask."""
+    if bad.any():
+        raise ModelError(message(int(bad.argmax())))
+
+
+def _row(row_ptr: NDArray[np.int64], k: int) -> int:
+    return int(np.searchsorted(row_ptr, k, side="right")) - 1
+
+
+def _check_allowed(
+    P: POMDP, allowed: NDArray[np.bool_], has: NDArray[np.bool_], pair: Callable[[int], str]
+) -> None:
+    """Refuse states that have other actions than their observations allow. An agent knows what it
+    may do from what it sees."""
+    if allowed.shape != (len(P.O), len(P.A)):
+        raise ModelError(
+            f"allowed[o, a] needs the shape {(len(P.O), len(P.A))}, not {allowed.shape}"
+        )
+    entry_s = P.omega.s
+    living = ~P.terminal.mask[entry_s]
+    entry_s, entry_o = entry_s[living], P.omega.o[living]
+
+    def seen(k: int) -> str:
+        return f"o={P.O.text(P.O[k])}"
+
+    _refuse(~allowed[entry_o].any(axis=1), lambda k: f"no action is allowed at {seen(entry_o[k])}")
+    first = P.omega.o[P.omega.row_ptr[entry_s]]
+    _refuse(
+        (allowed[entry_o] != allowed[first]).any(axis=1),
+        lambda k: (
+            f"s={P.S.text(P.S[entry_s[k]])} may show {seen(first[k])} or {seen(entry_o[k])}, "
+            "which allow different actions: let each observation have a state of its own"
+        ),
+    )
+    if (wrong := np.argwhere(has[entry_s] != allowed[entry_o])).size:
+        k, a = wrong[0].tolist()
+        s, o = int(entry_s[k]), int(entry_o[k])
+        others = entry_s[(entry_o == o) & (has[entry_s, a] == allowed[o, a])].tolist()
+        as_in = f", as in s={P.S.text(P.S[others[0]])}, which shows o too" if others else ""
+        what, but = ("outcomes", "not allowed") if has[s, a] else ("no outcomes", "allowed")
+        raise ModelError(
+            f"{pair(s * len(P.A) + a)} has {what}, but that action is {but} at {seen(o)}{as_in}: "
+            "what is allowed has to depend on what is seen"
+        )
+
+
+def check_rows(
+    row_ptr: NDArray[np.int64],
+    prob: Numbers,
+    name: Callable[[int], str],
+    entry: Callable[[int], str] | None = None,
+) -> None:
+    """Every row a distribution: finite, not negative, summing to one (exactly, where exact)."""
+
+    def owner(k: int) -> str:
+        return entry(k) if entry else name(_row(row_ptr, k))
+
+    if prob.codes is None:
+        _refuse(~np.isfinite(prob.floats), lambda k: f"{owner(k)} holds the probability {prob[k]}")
+    _refuse(
+        prob.negatives,
+        lambda k: f"{owner(k)} holds the negative probability {prob[k]}",
+    )
+    is_float, symbols, one = prob.codes is None, prob.symbols, 1
+    if is_float or symbols:
+        entries = prob.floats if is_float else prob.objects
+    else:
+        # whole numbers over one denominator, so that a million rows cost one pass of integers
+        one = math.lcm(*(x.denominator for x in prob.values))
+        values = [int(x * one) for x in prob.values]
+        longest = int(np.diff(row_ptr).max(initial=1))
+        kind = np.int64 if max(map(abs, values), default=0) * longest < 1 << 62 else object
+        entries = np.array(values, dtype=kind)[prob.codes]
+    sums = add_rows(row_ptr, entries, np.zeros(len(row_ptr) - 1, dtype=entries.dtype))
+    if symbols:
+        other = {x for x in sums if x != 1 and not (is_symbolic(x) and x.cancel() == 1)}
+        differ = np.array([x in other for x in sums])
+    else:
+        differ = abs(sums - one) > (SUM_TOLERANCE if is_float else 0)
+
+    def told(row: int) -> Any:
+        if is_float:
+            return f"{sums[row]:.12g}"
+        return prob.take(slice(row_ptr[row], row_ptr[row + 1])).objects.sum()
+
+    _refuse(
+        differ & (np.diff(row_ptr) > 0), lambda row: f"{name(row)} sums to {told(row)}, not to 1"
+    )

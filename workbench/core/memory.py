@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.build import Asked, require_function
-from workbench.core.check import check_rows
+from workbench.core.asked import Asked, require_function
+from workbench.core.build import check_rows
 from workbench.core.errors import NeedsAllActions, TooLarge, UnknownLabel, WrongType
 from workbench.core.numbers import Number, Numbers
 from workbench.core.space import Label, Product, Space
@@ -82,7 +82,7 @@ class Memory:
             require_function("allowed", allowed, "a set")
         self.Gamma = Gamma
         start = outcomes_in(
-            Asked(lambda: eta, f"eta of {name}", tail="", members="memory states"), self.M
+            Asked(lambda: eta, "eta", members="memory states", of=f" of {name}"), self.M
         )
         self.eta = {self.M[m]: x for m, x in start}
         self.step = step if allowed is None else None
@@ -93,7 +93,7 @@ class Memory:
         """The mask of the writes that may be made in a memory state at an observation."""
         if self.allowed is None:
             return np.ones(len(self.W), dtype=bool)
-        return Asked(self.allowed, f"allowed of {self.name}(", ("", ", ")).choice(self.W, m, o)
+        return Asked(self.allowed, "allowed({}, {})", of=f" of {self.name}").choice(self.W, m, o)
 
     def writes(self, m: Label, o: Label) -> tuple[Label, ...]:
         """The writes that may be made in a memory state at an observation."""
@@ -132,7 +132,7 @@ class Memory:
         >>> steps.on(recall4()).M
         {0, 1, 2} (3)
         """
-        from workbench.core.gamma_walk import Discovered
+        from workbench.core.augment import Discovered
 
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise WrongType(f"the limit of {name} is a positive integer, not {limit!r}")

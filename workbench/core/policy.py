@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.build import Asked
-from workbench.core.check import check_rows
+from workbench.core.asked import Asked
+from workbench.core.build import check_rows
 from workbench.core.errors import ModelError, PolicyError, WorkbenchError, WrongType
 from workbench.core.numbers import Number, Numbers, is_symbolic, number
 from workbench.core.pomdp import POMDP
@@ -308,7 +308,7 @@ def _numbers_by_label(P: POMDP, rows: Mapping[Label, Mapping[Label, Number]]) ->
                 "Policy.deterministic takes {o: a}"
             )
         table[i] = Fraction(0)
-        named = Asked(None, "pi(", ("", " | o="))
+        named = Asked(None, "pi({} | o={})")
         for a, x in row.items():
             table[i, P.A.index(a)] = named.number(x, a, o)
     return Numbers.of(table)

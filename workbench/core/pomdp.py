@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.build import Asked, discover, require_function
-from workbench.core.check import check
+from workbench.core.asked import Asked, require_function
+from workbench.core.build import check, discover
 from workbench.core.errors import NeedsAllActions, NotExact
 from workbench.core.numbers import Number, Numbers, frozen, is_symbolic, number
 from workbench.core.rows import Emissions, Transitions, own_rows, pick_rows
@@ -236,7 +236,7 @@ class POMDP:
     def with_allowed(self, allowed: Callable[[Label], Iterable[Label]]) -> POMDP:
         """The same task where `allowed(o)` are the only actions at o."""
         require_function("allowed", allowed, "a set")
-        may = Asked(allowed, "allowed(", ("",))
+        may = Asked(allowed, "allowed({})")
         table = np.ones((len(self.O), len(self.A)), dtype=bool)
         for o in np.flatnonzero(self.decides).tolist():
             table[o] = may.choice(self.A, self.O[o])
