@@ -7,7 +7,8 @@ For a number n of memory states, the best value of a deterministic policy
 
 A deterministic policy of a memory whose updates are certain and read neither r nor o' is a
 controller, of as many nodes as are left when it is minimised. So each family's policy is a lower
-bound for all controllers of at least that many nodes. From above, values are bounded by the search
+bound for all controllers of at least that many nodes. So is the best policy of the whole history
+once its equal nodes are merged. From above, values are bounded by the search
 over F(n), and by V*, the best value of the whole history. The frontier never falls, and is complete
 where it meets V*.
 """
@@ -38,6 +39,9 @@ from workbench.text import between, brief, counted, did_you_mean
 FAMILIES = ("K", "B", "O", "OA")
 _MOST_STATES = 20_000
 """Larger products are not searched."""
+
+_FOLDED = 50
+"""Nodes up to which the best policy of histories is minimised; the work grows with their cube."""
 
 _NEARLY = 1e-9
 """Floats this close, as a share of the size of rewards and values, count as equal."""
@@ -234,6 +238,17 @@ class _Search:
         self.points: list[FrontierPoint] = []
         self.left_out: list[tuple[str, str]] = []
         self.controllers: list[tuple[Number, Controller, str]] = []
+        self._fold()
+
+    def _fold(self) -> None:
+        """Merge the nodes of the best policy of the whole history, where it has few."""
+        policy = self.history.policy
+        if policy is None or len(policy.rows) > _FOLDED:
+            return
+        found = controller_of(self.P, policy.memory, policy.policy)
+        if found.is_deterministic:
+            found = found.posterior_unaware().minimised()
+            self.controllers.append((self.history.lower, found, "histories"))
 
     @cached_property
     def near(self) -> float:
@@ -286,14 +301,20 @@ class _Search:
 
     def step(self, n: int) -> FrontierStep:
         """All controllers of n nodes."""
-        point = self.points[0] if n == 1 else self.add(F(n).name)
+
+        def known() -> list[tuple[Number, str]]:
+            return [(value, name) for value, nodes, name in self.controllers if len(nodes) <= n]
+
+        closed = any(value >= self.history.upper - self.margin for value, _ in known())
+        point = self.points[0] if n == 1 else None
+        if n > 1 and closed:
+            self.searches -= 1
+        elif n > 1:
+            point = self.add(F(n).name)
         bound = self.history.upper if point is None else point.bound
-        known = [
-            (value, name) for value, controller, name in self.controllers if len(controller) <= n
-        ]
-        if not known:
+        if not known():
             return FrontierStep(n, float("-inf"), bound, False, "")
-        value = max(value for value, _ in known)
-        by = next(x for v, x in known if v == value)
+        value = max(value for value, _ in known())
+        by = next(x for v, x in known() if v == value)
         bound = max(bound, value)
         return FrontierStep(n, value, bound, bool(bound - value <= self.margin), by)
