@@ -163,11 +163,8 @@ def line(file: Path, program: str) -> str:
     close = high - low <= 1e-5 * max(abs(high), 1)
     cells = [P.name, brief(low) if close else f"{brief(low)} to {brief(high)}", unfolded(P)]
     for nodes in (1, 2):
-        E = P if nodes == 1 else augment(P, memories.F(nodes))
-        cells += [
-            said(best_memoryless(E, max_seconds=SECONDS)),
-            paynt(program, P, nodes, SECONDS)[0],
-        ]
+        found = best_memoryless(augment(P, memories.F(nodes)), max_seconds=SECONDS)
+        cells += [said(found.value, found.bound), paynt(program, P, nodes, SECONDS)[0]]
     return f"| {' | '.join(cells)} |"
 
 
