@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_equilibrium import equilibria_by_force
 from strategies import families, pomdps
+from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
 from workbench import (
@@ -89,14 +90,8 @@ def test_on_the_variant_with_oa2_all_fixed_points_are_optimal_and_tied():
 def habit() -> POMDP:
     """Two rooms that look alike: whoever does the same twice is paid, more for r than for l."""
     pay = {("", "l"): 0, ("", "r"): 0, ("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
-    return POMDP.from_functions(
-        name="habit",
-        A=["l", "r"],
-        p=lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1},
-        omega=lambda s: {"o": 1},
-        mu={"": 1},
-        gamma=1,
-        terminal={"end"},
+    return small_task(
+        "habit", lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1}, "", A=["l", "r"]
     )
 
 
@@ -149,15 +144,7 @@ def test_what_ties_in_floats_does_not_depend_on_the_unit_of_reward(unit):
 
 
 def two_prizes(*prizes) -> POMDP:
-    return POMDP.from_functions(
-        name="prizes",
-        A=range(len(prizes)),
-        p=lambda s, a: {("end", prizes[a]): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    return small_task("prizes", lambda s, a: {("end", prizes[a]): 1}, "s", A=range(len(prizes)))
 
 
 @pytest.mark.parametrize("learner", [QLearning(), Sarsa(lam=0.5), Sarsa(lam=1)])
@@ -302,14 +289,11 @@ def test_exchanging_memory_states_carries_equilibria_into_equilibria():
 
 def two_names(sign: int) -> POMDP:
     """Two steps; doing different things pays or costs."""
-    return POMDP.from_functions(
-        name="two names",
+    return small_task(
+        "two names",
+        lambda s, a: {("end", sign * int(s != a)) if s else (a, 0): 1},
+        "",
         A=["l", "r"],
-        p=lambda s, a: {("end", sign * int(s != a)) if s else (a, 0): 1},
-        omega=lambda s: {"o": 1},
-        mu={"": 1},
-        gamma=1,
-        terminal={"end"},
     )
 
 
@@ -402,9 +386,7 @@ def test_tasks_too_large_are_named_with_their_size():
     def p(s, a):
         return {(min(s + a, 1600), 0): 1}
 
-    P = POMDP.from_functions(
-        name="long", A=[0, 1], p=p, omega=lambda s: {"o": 1}, mu={0: 1}, gamma=0.5, terminal={1600}
-    )
+    P = small_task("long", p, 0, gamma=0.5, terminal={1600})
     with pytest.raises(TooLarge, match=r"1,600 states that are not terminal.*up to 1,500"):
         equilibria(P, QLearning())
 
@@ -416,12 +398,11 @@ def test_symbols_are_sent_to_the_subdivision():
 
 def test_tasks_that_do_not_end_have_equilibria_too():
     """Two states that look alike; staying pays 1 in one of them, and the long run counts."""
-    P = POMDP.from_functions(
-        name="for ever",
+    P = small_task(
+        "for ever",
+        lambda s, a: {(s if a == "stay" else 1 - s, int(s and a == "stay")): 1},
+        0,
         A=["stay", "go"],
-        p=lambda s, a: {(s if a == "stay" else 1 - s, int(s and a == "stay")): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
         gamma=Fraction(1, 2),
     )
     found = equilibria(P, QLearning(epsilon=TENTH), exact=True)

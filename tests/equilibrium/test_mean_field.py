@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_equilibrium import drift
 from strategies import families, pomdps
+from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
 from workbench import (
@@ -71,15 +72,7 @@ def test_fields_in_rationals_and_in_floats_agree(data):
 
 def test_a_flow_ends_at_a_strict_equilibrium_of_its_side():
     pay = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
-    P = POMDP.from_functions(
-        name="habit",
-        A=["l", "r"],
-        p=lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1},
-        omega=lambda s: {"o": 1},
-        mu={"": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("habit", lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1}, "", A=["l", "r"])
     right, left = equilibria(P, QLearning(epsilon=0.1))
     for e in (left, right):
         flow = mean_field(P, QLearning(epsilon=0.1), time=500, initial=e.q.raw * 0.9)
@@ -178,15 +171,7 @@ def test_recall_with_oa1_jumps_without_noise_at_the_papers_step_and_not_with_sma
 
 
 def test_where_two_policies_do_not_tie_there_is_no_slide():
-    P = POMDP.from_functions(
-        name="one step",
-        A=[0, 1],
-        p=lambda s, a: {("end", a): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("one step", lambda s, a: {("end", a): 1}, "s")
     found = slides(P, QLearning(epsilon=TENTH), zero(P), {"o": [0, 1]})
     assert not found.found
     assert found.complete

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_equilibrium import transitions, values
 from strategies import families, policies, pomdps
+from toy_tasks import small_task
 
 from pomdps import recall, recall4
 from workbench import (
@@ -90,14 +91,8 @@ def test_its_numbers_may_be_symbols():
 
 
 def test_an_observation_called_end_does_not_hide_the_end():
-    P = POMDP.from_functions(
-        name="walk",
-        A=["go"],
-        p=lambda s, a: {(s + 1, 1): 1},
-        omega=lambda s: {"end": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={2},
+    P = small_task(
+        "walk", lambda s, a: {(s + 1, 1): 1}, 0, A=["go"], omega=lambda s: {"end": 1}, terminal={2}
     )
     M = observation_mdp(P, uniform(P), exact=True)
     assert list(M.S) == ["end", "end'"]
@@ -134,14 +129,7 @@ def test_a_behaviour_that_does_not_explore_is_refused_with_the_place():
 
 
 def test_weights_that_do_not_exist_are_refused_and_others_named():
-    P = POMDP.from_functions(
-        name="for ever",
-        A=[0, 1],
-        p=lambda s, a: {((s + a) % 2, a): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=Fraction(1, 2),
-    )
+    P = small_task("for ever", lambda s, a: {((s + a) % 2, a): 1}, 0, gamma=Fraction(1, 2))
     with pytest.raises(
         WorkbenchError, match=r"not defined for o=o with weights='visits'.*stationary"
     ):

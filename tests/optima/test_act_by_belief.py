@@ -7,6 +7,7 @@ from fractions import Fraction
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from toy_tasks import small_task
 
 from pomdps import recall4, t_maze, tiger
 from workbench import best_history, figures, reachable_beliefs
@@ -106,14 +107,12 @@ def test_a_terminal_state_is_not_believed_in():
 def three_doors() -> POMDP:
     """A prize behind one of three doors, which nothing tells apart."""
     third = Fraction(1, 3)
-    return POMDP.from_functions(
-        name="three doors",
+    return small_task(
+        "three doors",
+        lambda s, a: {("end", 10 if a == s else -8): 1},
+        {"1": third, "2": third, "3": third},
         A=["1", "2", "3"],
-        p=lambda s, a: {("end", 10 if a == s else -8): 1},
         omega=lambda s: {"?": 1},
-        mu={"1": third, "2": third, "3": third},
-        gamma=1,
-        terminal={"end"},
     )
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from strategies import families, pomdps, wandering
 from strategies_beliefs import tiger, timed
 from test_best_memoryless import forbidden, recalls
+from toy_tasks import small_task
 
 import pomdps as tasks
 from pomdps import gravity, recall, recall4, recall_variant
@@ -101,15 +102,12 @@ def test_a_memory_that_reads_no_rewards_adds_nothing_to_the_history(P, family):
 def test_a_memory_that_reads_rewards_may_know_more_than_the_history():
     from workbench import Memory
 
-    P = POMDP.from_functions(
-        name="told by the reward",
-        A=(0, 1),
-        mu={("coin", b): F(1, 2) for b in (0, 1)},
-        gamma=1,
-        terminal={"end"},
-        p=lambda s, a: (
+    P = small_task(
+        "told by the reward",
+        lambda s, a: (
             {(("guess", s[1]), s[1]): 1} if s[0] == "coin" else {("end", 2 * int(a == s[1])): 1}
         ),
+        {("coin", b): F(1, 2) for b in (0, 1)},
         omega=lambda s: {"end" if s == "end" else s[0]: 1},
     )
     reads = Memory(
@@ -152,14 +150,11 @@ def test_the_papers_tasks():
 
 
 def test_rewards_collected_in_a_loop_are_unbounded():
-    P = POMDP.from_functions(
-        name="till",
+    P = small_task(
+        "till",
+        lambda s, a: {("end", 0): 1} if a == "leave" else {(s, 1): 1},
+        "s",
         A=["stay", "leave"],
-        p=lambda s, a: {("end", 0): 1} if a == "leave" else {(s, 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
     )
     for found in (best_history(P), best_history(P, exact=False)):
         assert found.value == found.upper == float("inf")
@@ -325,14 +320,7 @@ def test_too_many_beliefs_cannot_be_exact():
 
 
 def test_a_task_that_never_ends_is_refused_at_gamma_one():
-    P = POMDP.from_functions(
-        name="clock",
-        A=["tick"],
-        p=lambda s, a: {(1 - s, 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-    )
+    P = small_task("clock", lambda s, a: {(1 - s, 1): 1}, 0, A=["tick"])
     with pytest.raises(NeverEnds, match="no policy of clock ends"):
         best_history(P)
 
@@ -446,16 +434,7 @@ def test_a_bound_is_found_where_every_action_may_end(states):
         (1, 1): {(1, dear): F(7, 8), ("end", dear): F(1, 8)},
         (1, 2): {(1, dear): F(3, 4), ("end", dear): F(1, 4)},
     }
-    P = POMDP.from_functions(
-        name="dear",
-        S=states,
-        A=[0, 1, 2],
-        p=lambda s, a: p[s, a],
-        omega=lambda s: {"o": 1},
-        mu={1: 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("dear", lambda s, a: p[s, a], 1, A=[0, 1, 2], S=states)
     found = best_history(P, max_beliefs=100)
     assert found.gap < 1e-9 * 10**12
     assert "no bounds" not in found.how

@@ -12,6 +12,7 @@ import reference_optimum as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import families, policies, pomdps, wandering
+from toy_tasks import small_task
 
 from pomdps import gravity, recall, recall4, recall_variant, tiger
 from workbench import POMDP, Policy, augment, evaluate, memories
@@ -41,15 +42,7 @@ def recalls(draw: st.DrawFn, steps: int = 3) -> POMDP:
             rewards[done] = draw(st.integers(-3, 5))
         return {("end", rewards[done]): 1}
 
-    return POMDP.from_functions(
-        name="a recall",
-        A=(0, 1),
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={(): 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    return small_task("a recall", p, ())
 
 
 # ---------------------------------------------------------------------- against trying them all
@@ -248,14 +241,11 @@ def test_symmetry_saves_work_where_the_bound_is_out_of_reach():
     """To count to four before doing 1 takes five memory states; two bits have four, and the bound
     does not see it."""
     turns = (0, 0, 0, 0, 1)
-    P = POMDP.from_functions(
-        name="count",
-        A=(0, 1),
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
+    P = small_task(
+        "count",
+        lambda s, a: {(s + 1 if a == turns[s] else len(turns), int(a == turns[s])): 1},
+        0,
         terminal={len(turns)},
-        p=lambda s, a: {(s + 1 if a == turns[s] else len(turns), int(a == turns[s])): 1},
     )
     E = augment(P, "B2")
     found = []
@@ -299,16 +289,13 @@ def test_a_start_in_any_memory_state_alike_leaves_all_of_them_interchangeable():
 
 def hard() -> POMDP:
     """A task that bounds from full information do not settle: guess five hidden bits in a row."""
-    P = POMDP.from_functions(
-        name="guesses",
-        A=(0, 1),
-        mu={(0, b): F(1, 2) for b in (0, 1)},
-        gamma=1,
-        terminal={"end"},
-        p=lambda s, a: {
+    P = small_task(
+        "guesses",
+        lambda s, a: {
             ((s[0] + 1, b) if s[0] < 5 else "end", int(a == s[1])): 1 if s[0] == 5 else F(1, 2)
             for b in (0, 1)
         },
+        {(0, b): F(1, 2) for b in (0, 1)},
         omega=lambda s: {"end": 1} if s == "end" else {(s[0], x): F(1, 4) for x in range(4)},
     )
     return P
@@ -369,14 +356,7 @@ def test_where_time_is_over_before_the_first_policy_there_is_one_all_the_same():
 
 
 def test_a_task_that_never_ends_needs_a_discount():
-    P = POMDP.from_functions(
-        name="clock",
-        A=["tick"],
-        p=lambda s, a: {(1 - s, 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-    )
+    P = small_task("clock", lambda s, a: {(1 - s, 1): 1}, 0, A=["tick"])
     for call in (best_memoryless, best_informed):
         with pytest.raises(NeverEnds, match="no policy of clock ends"):
             call(P)
@@ -384,16 +364,7 @@ def test_a_task_that_never_ends_needs_a_discount():
 
 
 def test_a_task_that_is_over_before_it_begins_is_worth_nothing():
-    P = POMDP.from_functions(
-        name="over",
-        A=["a"],
-        p=lambda s, a: {("end", 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={"end": 1},
-        gamma=1,
-        terminal={"end"},
-        S=["end", "s"],
-    )
+    P = small_task("over", lambda s, a: {("end", 1): 1}, "end", A=["a"], S=["end", "s"])
     assert best_memoryless(P, exact=True).value == 0
     assert best_memoryless(P, deterministic=False).value == 0
     assert best_informed(P) == 0
@@ -504,14 +475,13 @@ def forbidden(penalty: int, small: Fraction) -> POMDP:
         ("y", 1): {("end", small): F(1, 3), ("x", -small): F(2, 3)},
         ("y", 2): {("end", -small): 1},
     }
-    return POMDP.from_functions(
-        name="forbidden",
+    return small_task(
+        "forbidden",
+        lambda s, a: p.get((s, a), {("end", penalty): 1}),
+        "x",
         A=[0, 1, 2],
-        p=lambda s, a: p.get((s, a), {("end", penalty): 1}),
         omega=lambda s: {"t" if s == "trap" else "o": 1},
-        mu={"x": 1},
         gamma=F(1, 2),
-        terminal={"end"},
     )
 
 
@@ -579,15 +549,7 @@ def test_a_gap_as_large_as_a_reward_is_not_explained_by_rounding(monkeypatch):
         ("y", 0): {("end", F(3, 1000)): 1},
         ("y", 1): {("end", 0): 1},
     }
-    P = POMDP.from_functions(
-        name="toll",
-        A=[0, 1],
-        p=lambda s, a: p[s, a],
-        omega=lambda s: {"o": 1},
-        mu={"x": F(1, 2), "y": F(1, 2)},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("toll", lambda s, a: p[s, a], {"x": F(1, 2), "y": F(1, 2)})
     monkeypatch.setattr(branch_and_bound, "_FEW_NUMBERS", 0)
     found = best_memoryless(P)
     assert found.certified
@@ -601,15 +563,7 @@ def test_a_gap_as_large_as_a_reward_is_not_explained_by_rounding(monkeypatch):
 
 def test_what_floats_do_not_tell_apart_is_not_taken_for_the_same():
     """The better action is as good as the other in floats, which try it once."""
-    P = POMDP.from_functions(
-        name="a little more",
-        A=[0, 1],
-        p=lambda s, a: {("end", -(10**17) + a): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("a little more", lambda s, a: {("end", -(10**17) + a): 1}, "s")
     found = best_memoryless(P)
     assert found.certified
     assert found.policy["o", 1] == 1
@@ -643,15 +597,13 @@ def test_a_bound_in_floats_holds_for_the_numbers_that_they_are():
     }
 
     def written(number: type) -> POMDP:
-        return POMDP.from_functions(
-            name="floats",
-            S=[0, 1, 2, 3, 4, 5, "end"],
-            A=[0, 1],
-            p=lambda s, a: {(t, number(r)): number(x) for (t, r), x in p[s, a].items()},
+        return small_task(
+            "floats",
+            lambda s, a: {(t, number(r)): number(x) for (t, r), x in p[s, a].items()},
+            {0: number(0.5625), 1: number(0.4375)},
             omega=lambda s: {o: number(x) for o, x in omega[s].items()},
-            mu={0: number(0.5625), 1: number(0.4375)},
             gamma=number(1.0),
-            terminal={"end"},
+            S=[0, 1, 2, 3, 4, 5, "end"],
         )
 
     found, best = best_memoryless(written(float)), reference.best_deterministic(written(F))

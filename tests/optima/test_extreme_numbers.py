@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from toy_tasks import small_task
 
 from workbench import (
     POMDP,
@@ -36,12 +37,12 @@ def with_a_price(price: float, seed: int) -> POMDP:
         chance = rng.dirichlet(np.ones(4))
         r = -price if (s, a) == (0, 0) else float(rng.integers(0, 4))
         p[s, a] = {(t, r): float(x) for t, x in enumerate(chance)}
-    return POMDP.from_functions(
-        name="priced",
+    return small_task(
+        "priced",
+        lambda s, a: p[s, a],
+        dict.fromkeys(range(4), 0.25),
         A=range(3),
-        p=lambda s, a: p[s, a],
         omega=lambda s: {s % 2: 1},
-        mu=dict.fromkeys(range(4), 0.25),
         gamma=0.9,
     )
 
@@ -73,29 +74,25 @@ def test_the_price_of_a_forbidden_action_does_not_blur_mixtures_nor_histories():
 
 def paying_little() -> POMDP:
     """One state: half a unit is lost in each step, or a thousand million."""
-    return POMDP.from_functions(
-        name="one state",
+    return small_task(
+        "one state",
+        lambda s, a: {("s", -0.5 if a == "stay" else -1e9): 1},
+        "s",
         A=["stay", "pay"],
-        p=lambda s, a: {("s", -0.5 if a == "stay" else -1e9): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
         gamma=0.999999,
     )
 
 
 def leaving_rarely(chance: float | Fraction) -> POMDP:
     """Two states that look alike; an episode ends with a small chance in each step."""
-    return POMDP.from_functions(
-        name="rarely",
-        A=["cheap", "dear"],
-        p=lambda s, a: {
+    return small_task(
+        "rarely",
+        lambda s, a: {
             ("b" if s == "a" else "a", -1 if a == "cheap" else -2): 1 - chance,
             ("end", 0): chance,
         },
-        omega=lambda s: {"o": 1},
-        mu={"a": 1},
-        gamma=1,
-        terminal={"end"},
+        "a",
+        A=["cheap", "dear"],
     )
 
 
@@ -148,14 +145,13 @@ def test_a_bound_with_a_discount_is_never_infinite(monkeypatch):
 def test_a_loop_that_is_hardly_ever_left_has_an_average():
     """The way out has probability 1e-20: what is left of 1 is none, and the loop had no end."""
     after = {0: (0, 1), 1: (2, 5), 2: (4, 3), 5: (2, 3), 4: (3, "end"), 3: (1, 5)}
-    P = POMDP.from_functions(
-        name="hardly",
+    P = small_task(
+        "hardly",
+        lambda s, a: {(after[s][0], 1.0): 1.0, (after[s][1], 0.0): 1e-20},
+        0,
         A=[0],
-        p=lambda s, a: {(after[s][0], 1.0): 1.0, (after[s][1], 0.0): 1e-20},
         omega=lambda s: {0: 1},
-        mu={0: 1},
         gamma=0.999999,
-        terminal={"end"},
     )
     found = best_memoryless(P, criterion="average")
     assert found.certified
@@ -166,16 +162,16 @@ def test_a_loop_that_is_hardly_ever_left_has_an_average():
 @pytest.mark.filterwarnings("error")
 def test_shares_of_time_that_floats_cannot_find_are_refused_in_words():
     """Between two visits of the first state there are 1e400 of the others; shares were NaN."""
-    P = POMDP.from_functions(
-        name="ladder",
-        A=[0],
-        p=lambda s, a: {
+    P = small_task(
+        "ladder",
+        lambda s, a: {
             0: {(1, 0): 1.0},
             1: {(1, 0): 1.0, (2, 0): 1e-200},
             2: {(1, 0): 1.0, (0, 0): 1e-200},
         }[s],
+        0,
+        A=[0],
         omega=lambda s: {0: 1},
-        mu={0: 1},
         gamma=0.5,
     )
     with pytest.raises(NotSolved, match="shares of time of 3 states is singular in floats"):
@@ -184,14 +180,12 @@ def test_shares_of_time_that_floats_cannot_find_are_refused_in_words():
 
 @pytest.mark.filterwarnings("error")
 def test_squares_that_are_too_large_for_floats_warn_nobody():
-    P = POMDP.from_functions(
-        name="large",
+    P = small_task(
+        "large",
+        lambda s, a: {("b" if s == "a" else "end", 1e200 if s == "a" else -1e200): 1.0},
+        {"a": 0.5, "b": 0.5},
         A=[0],
-        p=lambda s, a: {("b" if s == "a" else "end", 1e200 if s == "a" else -1e200): 1.0},
         omega=lambda s: {0: 1},
-        mu={"a": 0.5, "b": 0.5},
-        gamma=1,
-        terminal={"end"},
     )
     exact = 1e200 / 6  # TD: q = -1e200 / 3 + q / 3; Monte Carlo: 0 at a, -1e200 at b, seen twice
     assert lambda_discrepancy(P, uniform(P)) == pytest.approx(exact, rel=1e-12)
@@ -199,14 +193,8 @@ def test_squares_that_are_too_large_for_floats_warn_nobody():
 
 def turning(leaves) -> POMDP:
     """Two states that follow one another; only who counts steps is paid in both."""
-    return POMDP.from_functions(
-        name="turning",
-        A=[0, 1],
-        p=lambda s, a: {(1 - s, -1 if a == s else 1): 1 - leaves, ("end", 0): leaves},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
+    return small_task(
+        "turning", lambda s, a: {(1 - s, -1 if a == s else 1): 1 - leaves, ("end", 0): leaves}, 0
     )
 
 
@@ -224,14 +212,11 @@ def test_an_unknown_bound_of_memoryless_policies_is_no_number():
     """It printed "bound inf, gap inf"."""
     out = {(0, 0): 3e-14, (0, 1): 1e-14, (1, 0): 3e-14, (1, 1): 3e-14}
     goal = {(0, 0): (1, 1.0), (0, 1): (0, 0.0), (1, 0): (0, 0.0), (1, 1): (1, 0.0)}
-    P = POMDP.from_functions(
-        name="circling",
-        A=[0, 1],
-        p=lambda s, a: {goal[s, a]: 1 - out[s, a], ("end", 1.0): out[s, a]},
+    P = small_task(
+        "circling",
+        lambda s, a: {goal[s, a]: 1 - out[s, a], ("end", 1.0): out[s, a]},
+        {0: 1 / 3, 1: 2 / 3},
         omega=lambda s: {1: 1.0} if s == 1 else {0: 2 / 3, 1: 1 / 3},
-        mu={0: 1 / 3, 1: 2 / 3},
-        gamma=1,
-        terminal={"end"},
     )
     found = best_memoryless(P)
     assert found.bound == math.inf

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import pomdps
 from strategies_beliefs import timed
+from toy_tasks import small_task
 
 from pomdps import cheese_maze, gravity, heaven_hell, recall, shuttle, tiger
-from workbench import POMDP, Memory, Policy, augment, evaluate, memories
+from workbench import Memory, Policy, augment, evaluate, memories
 from workbench.core.errors import NeverEnds
 from workbench.core.policy import uniform
 from workbench.optima import cap as cap_module
@@ -167,15 +168,12 @@ def test_the_cap_is_the_best_history_based_value_of_the_task(P, name):
 
 
 def test_a_memory_that_reads_rewards_is_capped_by_its_own_histories():
-    P = POMDP.from_functions(
-        name="told by the reward",
-        A=(0, 1),
-        mu={("coin", b): F(1, 2) for b in (0, 1)},
-        gamma=1,
-        terminal={"end"},
-        p=lambda s, a: (
+    P = small_task(
+        "told by the reward",
+        lambda s, a: (
             {(("guess", s[1]), s[1]): 1} if s[0] == "coin" else {("end", 2 * int(a == s[1])): 1}
         ),
+        {("coin", b): F(1, 2) for b in (0, 1)},
         omega=lambda s: {"end" if s == "end" else s[0]: 1},
     )
     reads = Memory(

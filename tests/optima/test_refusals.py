@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from toy_tasks import small_task
 
 from pomdps import gravity
 from workbench import POMDP, best_history, best_memoryless, critical_points, evaluate, uniform
@@ -27,7 +28,7 @@ def task(name: str, p, **others) -> POMDP:
 
 
 def clock() -> POMDP:
-    return task("clock", lambda s, a: {((s + 1) % 3, -1): 1}, mu={0: 1}, terminal=())
+    return task("clock", lambda s, a: {((s + 1) % 3, -1): 1}, mu={0: 1})
 
 
 def blind() -> POMDP:
@@ -162,12 +163,11 @@ def test_too_many_rows_are_counted_and_what_fits_is_said():
 
 
 def many(n: int) -> POMDP:
-    return POMDP.from_functions(
-        name="many",
-        A=(0, 1),
-        p=lambda s, a: {((s + 1 + a) % n, int(s % 3 == a)): 1},
+    return small_task(
+        "many",
+        lambda s, a: {((s + 1 + a) % n, int(s % 3 == a)): 1},
+        0,
         omega=lambda s: {s // 2: 1},
-        mu={0: 1},
         gamma=F(1, 2),
     )
 

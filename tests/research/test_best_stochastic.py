@@ -13,6 +13,7 @@ import reference_optimum as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import policies, pomdps, wandering
+from toy_tasks import small_task
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate
@@ -34,15 +35,7 @@ def short_corridor() -> POMDP:
         step = 1 if (a == "right") != (s == 1) else -1
         return {(max(0, s + step), -1): 1}
 
-    return POMDP.from_functions(
-        name="short corridor",
-        A=("right", "left"),
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={3},
-    )
+    return small_task("short corridor", p, 0, A=("right", "left"), terminal={3})
 
 
 def test_the_short_corridor_is_best_at_two_minus_the_root_of_two():
@@ -191,14 +184,11 @@ def test_ctrl_c_leaves_the_best_start_so_far(monkeypatch):
 
 
 def test_a_trap_beside_the_way_out_is_left_alone():
-    P = POMDP.from_functions(
-        name="trap",
+    P = small_task(
+        "trap",
+        lambda s, a: {("end" if a == "leave" else "pit", 0): 1} if s == "s" else {("pit", 0): 1},
+        "s",
         A=["wait", "leave"],
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
-        omega=lambda s: {"o": 1},
-        p=lambda s, a: {("end" if a == "leave" else "pit", 0): 1} if s == "s" else {("pit", 0): 1},
     )
     found = best_memoryless(P, deterministic=False)  # only the deterministic start surely ends
     assert found.value == 0
@@ -206,14 +196,11 @@ def test_a_trap_beside_the_way_out_is_left_alone():
 
 
 def test_it_says_so_when_no_start_ends():
-    P = POMDP.from_functions(
-        name="blind",
+    P = small_task(
+        "blind",
+        lambda s, a: {("end" if a == s else "pit", 0): 1} if s != "pit" else {("pit", 0): 1},
+        {"l": F(1, 2), "r": F(1, 2)},
         A=["l", "r"],
-        mu={"l": F(1, 2), "r": F(1, 2)},
-        gamma=1,
-        terminal={"end"},
-        omega=lambda s: {"o": 1},
-        p=lambda s, a: {("end" if a == s else "pit", 0): 1} if s != "pit" else {("pit", 0): 1},
     )
     with pytest.raises(NeverEnds, match="none of the starts"):
         best_memoryless(P, deterministic=False)
@@ -243,14 +230,8 @@ def test_the_value_is_what_the_policy_is_worth_whatever_states_it_avoids():
         },
         ("b", 1): {("s", -2): F(105, 128), ("end", 1): F(1, 8), ("s", dear): F(7, 128)},
     }
-    P = POMDP.from_functions(
-        name="avoided",
-        A=[0, 1],
-        p=lambda s, a: p[s, a],
-        omega=lambda s: {"o" if s == "s" else "x": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "avoided", lambda s, a: p[s, a], "s", omega=lambda s: {"o" if s == "s" else "x": 1}
     )
     found = best_memoryless(P, deterministic=False)
     assert found.value == evaluate(P, found.policy).value == 0

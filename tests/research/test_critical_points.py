@@ -13,6 +13,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import pomdps
+from toy_tasks import small_task
 
 from pomdps import gravity, load_unload, recall, recall4, recall_variant, short_corridor
 from workbench import POMDP, Policy, augment, critical_points, evaluate
@@ -37,15 +38,7 @@ def sequence_task(rewards: dict, steps: int = 2, A: tuple = (0, 1)) -> POMDP:
         done = (*s, a)
         return {(done, 0): 1} if len(done) < steps else {("end", rewards.get(done, 0)): 1}
 
-    return POMDP.from_functions(
-        name="sequence",
-        A=A,
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={(): 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    return small_task("sequence", p, (), A=A)
 
 
 # ---------------------------------------------------------------------- by hand
@@ -165,14 +158,11 @@ def test_one_row_of_two_actions_against_roots_of_the_derivative(rewards):
 
 
 def test_rows_that_are_never_reached_make_a_maximum_that_is_not_strict():
-    P = POMDP.from_functions(
-        name="beside",
-        A=(0, 1),
-        p=lambda s, a: {("t", 0): 1} if s == "s" and a == 1 else {("end", 2 if s == "s" else a): 1},
+    P = small_task(
+        "beside",
+        lambda s, a: {("t", 0): 1} if s == "s" and a == 1 else {("end", 2 if s == "s" else a): 1},
+        "s",
         omega=lambda s: {s: 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
     )
     found = critical_points(P)
     assert [(point.kind, point.strict, point.value) for point in found] == [

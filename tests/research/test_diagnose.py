@@ -15,9 +15,10 @@ from reference_diagnosis import (
     windows,
 )
 from strategies import distributions, families, pomdps
+from toy_tasks import small_task
 
 from pomdps import float_reset, gravity, parity_check, recall4, t_maze, tiger
-from workbench import POMDP, augment, best_history, best_memoryless, diagnose, uniform
+from workbench import augment, best_history, best_memoryless, diagnose, uniform
 from workbench.agents.beliefs import explore_beliefs
 from workbench.core.errors import TooLarge
 from workbench.evaluation.discrepancy import lambda_discrepancy
@@ -52,10 +53,14 @@ def test_the_rank_is_that_of_all_histories_and_tests(P):
 def test_ranks_that_are_known():
     assert dynamics_rank(float_reset()) == 5  # Littman, Sutton and Singh 2001
     for n in (2, 3, 4):
-        ring = POMDP.from_functions(
-            name="ring", A=["on"], p=lambda s, a, n=n: {((s + 1) % n, 0): 1},
-            omega=lambda s: {"x" if s else "y": 1}, mu={0: 1}, gamma=F(1, 2),
-        )  # fmt: skip
+        ring = small_task(
+            "ring",
+            lambda s, a, n=n: {((s + 1) % n, 0): 1},
+            0,
+            A=["on"],
+            omega=lambda s: {"x" if s else "y": 1},
+            gamma=F(1, 2),
+        )
         assert dynamics_rank(ring) == n
         assert decodable_after(ring) == n - 1
 
@@ -89,18 +94,26 @@ def test_ears_of_the_tiger_and_full_sight():
     half = {"l": F(1, 2), "r": F(1, 2)}
 
     def heard(right):
-        return POMDP.from_functions(
-            name="ears", A=["listen"], p=lambda s, a: {(s, 0): 1}, mu=half, gamma=F(1, 2),
+        return small_task(
+            "ears",
+            lambda s, a: {(s, 0): 1},
+            half,
+            A=["listen"],
             omega=lambda s: {o: right if o == s else 1 - right for o in "lr"},
-        )  # fmt: skip
+            gamma=F(1, 2),
+        )
 
     assert observability(heard(F(17, 20))) == F(7, 10)
     assert observability(heard(F(1, 2))) == 0
     assert observability(heard(F(1))) == 1
-    many = POMDP.from_functions(
-        name="many", A=["a"], p=lambda s, a: {((s + 1) % 11, 0): 1}, mu={0: 1}, gamma=F(1, 2),
+    many = small_task(
+        "many",
+        lambda s, a: {((s + 1) % 11, 0): 1},
+        0,
+        A=["a"],
         omega=lambda s: {s: F(1, 2), (s + 1) % 11: F(1, 2)},
-    )  # fmt: skip
+        gamma=F(1, 2),
+    )
     with pytest.raises(TooLarge, match="its observability is above 0"):
         observability(many)
 
@@ -140,12 +153,14 @@ def test_the_filter_of_a_task_that_forgets():
 
 def _forgetful(stay, right):
     """Two states; it pays to guess the one that one is in."""
-    return POMDP.from_functions(
-        name="forgetful", A=["l", "r"],
-        p=lambda s, a: {(t, int(s == a)): stay if t == s else 1 - stay for t in "lr"},
+    return small_task(
+        "forgetful",
+        lambda s, a: {(t, int(s == a)): stay if t == s else 1 - stay for t in "lr"},
+        {"l": F(1, 2), "r": F(1, 2)},
+        A=["l", "r"],
         omega=lambda s: {o: right if o == s else 1 - right for o in "lr"},
-        mu={"l": F(1, 2), "r": F(1, 2)}, gamma=F(1, 2),
-    )  # fmt: skip
+        gamma=F(1, 2),
+    )
 
 
 @pytest.mark.parametrize("N", [0, 1])
@@ -226,10 +241,14 @@ def test_beliefs_are_an_information_state():
 
 
 def test_full_sight_answers_every_question_with_yes():
-    P = POMDP.from_functions(
-        name="seen", A=["stay", "go"], mu={0: 1}, gamma=F(1, 2), omega=lambda s: {s: 1},
-        p=lambda s, a: {((s + (a == "go")) % 3, int(s == 2)): 1},
-    )  # fmt: skip
+    P = small_task(
+        "seen",
+        lambda s, a: {((s + (a == "go")) % 3, int(s == 2)): 1},
+        0,
+        A=["stay", "go"],
+        omega=lambda s: {s: 1},
+        gamma=F(1, 2),
+    )
     found = diagnose(P)
     assert found.states_behind == 1
     assert found.information.holds

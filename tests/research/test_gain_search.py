@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy_tasks import small_task
 
 from pomdps import recall4, tiger
 from tests.evaluation.test_gain import two_rooms
@@ -90,12 +91,12 @@ def test_full_information_is_bounded_by_what_is_best_in_every_state(P):
             for o, seen in S.omega(t).items()
         }
 
-    seen = POMDP.from_functions(
-        name="seen",
+    seen = small_task(
+        "seen",
+        p,
+        {(s, o): x * y for s, x in S.mu.items() for o, y in S.omega(s).items()},
         A=list(P.A),
-        p=p,
         omega=lambda x: {x: 1},
-        mu={(s, o): x * y for s, x in S.mu.items() for o, y in S.omega(s).items()},
         gamma=F(1, 2),
     )
     best = max(average(seen, pi) for pi in every_policy(seen))
@@ -212,12 +213,12 @@ def test_bounds_in_floats_hold_where_differences_are_rounded_away(ends, i, j, di
             return {("good", 1): 1 - leave, ("bad", 0): leave}
         return {("bad", 0): 1 - back, ("end" if ends else "good", 0): back}
 
-    P = POMDP.from_functions(
-        name="slow",
+    P = small_task(
+        "slow",
+        p,
+        "good",
         A=["wait"],
-        p=p,
         omega=lambda s: {s: 1},
-        mu={"good": 1},
         gamma=F(1, 2),
         terminal={"end"} if ends else (),
     )
@@ -337,13 +338,8 @@ def access_control() -> POMDP:
                 found[key] = found.get(key, 0) + chance / 4
         return found
 
-    return POMDP.from_functions(
-        name="access control",
-        A=["accept", "reject"],
-        p=p,
-        omega=lambda s: {s: 1},
-        mu={(3, 0): 1},
-        gamma=F(9, 10),
+    return small_task(
+        "access control", p, (3, 0), A=["accept", "reject"], omega=lambda s: {s: 1}, gamma=F(9, 10)
     )
 
 

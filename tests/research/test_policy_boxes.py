@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import pomdps, wandering
+from toy_tasks import small_task
 
 from pomdps import (
     belief_corridor,
@@ -164,14 +165,12 @@ def test_boxes_in_which_no_policy_ends_are_dropped():
 
 
 def test_an_action_into_a_trap_has_probability_zero():
-    P = POMDP.from_functions(
-        name="trap",
+    P = small_task(
+        "trap",
+        lambda s, a: {("end" if a == "leave" else "pit", 0): 1} if s == "s" else {("pit", 0): 1},
+        "s",
         A=["wait", "leave"],
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
         omega=lambda s: {s: 1},
-        p=lambda s, a: {("end" if a == "leave" else "pit", 0): 1} if s == "s" else {("pit", 0): 1},
     )
     low, high = np.zeros((len(P.O), 2)), np.ones((len(P.O), 2))
     assert bounds_of(P).cut_traps(low, high)
@@ -221,16 +220,12 @@ def test_no_random_policy_beats_what_is_certified(P, seed):
 
 def test_a_bad_start_is_mended_by_the_boxes():
     """Two hills: the ascent starts on the lower one, the boxes find the higher."""
-    P = POMDP.from_functions(
-        name="two hills",
-        A=(0, 1),
-        p=lambda s, a: (
+    P = small_task(
+        "two hills",
+        lambda s, a: (
             {((s, a), 0): 1} if s == "s" else {("end", {(0, 0): 4, (1, 1): 5}.get((s[1], a), 0)): 1}
         ),
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
+        "s",
     )
     M = from_states(P, FLOATS)
     lower = np.array([[1.0, 0.0]])

@@ -4,6 +4,7 @@ refused."""
 from fractions import Fraction
 
 import pytest
+from toy_tasks import small_task
 
 from pomdps import recall_variant
 from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, mean_field
@@ -17,14 +18,11 @@ TABLE = ((0, 3, 1), (1, 0, 4), (5, 1, 0))
 
 def chase(table=TABLE) -> POMDP:
     """Two steps that look alike, three actions; the pay is that of a table."""
-    return POMDP.from_functions(
-        name="chase",
+    return small_task(
+        "chase",
+        lambda s, a: {(f"s{a}", 0) if s == "*" else ("end", table[int(s[1])][a]): 1},
+        "*",
         A=[0, 1, 2],
-        p=lambda s, a: {(f"s{a}", 0) if s == "*" else ("end", table[int(s[1])][a]): 1},
-        omega=lambda s: {"o": 1},
-        mu={"*": 1},
-        gamma=1,
-        terminal={"end"},
     )
 
 
@@ -38,15 +36,7 @@ def two_chases(mu) -> POMDP:
     def p(s, a):
         return {(s + str(a), 0) if len(s) == 1 else ("end", pay[s[0]][int(s[1])][a]): 1}
 
-    return POMDP.from_functions(
-        name="two chases",
-        A=[0, 1],
-        p=p,
-        omega=lambda s: {s[0]: 1},
-        mu=mu,
-        gamma=1,
-        terminal={"end"},
-    )
+    return small_task("two chases", p, mu, omega=lambda s: {s[0]: 1})
 
 
 def test_three_actions_that_chase_one_another_have_a_third_of_the_time_each():

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_equilibrium import soft_distance, soft_run
 from strategies import families, pomdps
+from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
 from workbench import (
@@ -35,14 +36,8 @@ PAY = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
 
 def habit() -> POMDP:
     """Two rooms that look alike: whoever does the same twice is paid, more for r than for l."""
-    return POMDP.from_functions(
-        name="habit",
-        A=["l", "r"],
-        p=lambda s, a: {("end", PAY[s, a]) if s else (a, 0): 1},
-        omega=lambda s: {"o": 1},
-        mu={"": 1},
-        gamma=1,
-        terminal={"end"},
+    return small_task(
+        "habit", lambda s, a: {("end", PAY[s, a]) if s else (a, 0): 1}, "", A=["l", "r"]
     )
 
 

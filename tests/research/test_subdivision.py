@@ -8,9 +8,10 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import pomdps
+from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
-from workbench import POMDP, Policy, QLearning, Sarsa, augment, equilibria, subdivide
+from workbench import Policy, QLearning, Sarsa, augment, equilibria, subdivide
 from workbench.core.errors import TooLarge, WorkbenchError, WrongType
 from workbench.core.fields import RATIONALS
 from workbench.equilibrium.learned_values import Learned, target_of
@@ -75,15 +76,7 @@ def test_one_symbol_cuts_an_interval():
 
 def test_a_model_may_hold_the_symbol_itself():
     x = sympy.Symbol("x")
-    P = POMDP.from_functions(
-        name="biased",
-        A=["l", "r"],
-        p=lambda s, a: {("end", 1 if a == "l" else 2 * x): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("biased", lambda s, a: {("end", 1 if a == "l" else 2 * x): 1}, "s", A=["l", "r"])
     found = subdivide(P, QLearning(epsilon=Fraction(1, 10)))
     assert [c.sample[x] < Fraction(1, 2) for c in found] == [True, False]
     assert [found.policies[c.settled[0]].row("o") for c in found] == [{"l": 1}, {"r": 1}]
@@ -91,14 +84,8 @@ def test_a_model_may_hold_the_symbol_itself():
 
 
 def paying(first, second):
-    return POMDP.from_functions(
-        name="one step",
-        A=["l", "r"],
-        p=lambda s, a: {("end", first if a == "l" else second): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
+    return small_task(
+        "one step", lambda s, a: {("end", first if a == "l" else second): 1}, "s", A=["l", "r"]
     )
 
 

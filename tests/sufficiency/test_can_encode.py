@@ -21,6 +21,7 @@ from strategies_beliefs import (
     tiger,
     timed,
 )
+from toy_tasks import small_task
 
 from pomdps import classics, gravity, recall, recall4, recall_variant
 from workbench import POMDP, Memory, Policy, augment, best_history, evaluate, memories
@@ -181,14 +182,10 @@ def test_without_mu_in_b_0_proposition_a1_fails():
     def p(s, a):
         return {(1 - s, int(a == s)): 1}
 
-    P = POMDP.from_functions(
-        name="turns", A=[0, 1], p=p, omega=lambda s: {"o": 1}, mu={0: 1}, gamma=HALF
-    )
+    P = small_task("turns", p, 0, gamma=HALF)
     everywhere = {0: HALF, 1: HALF}
     assert all(b == everywhere for b in reference.beliefs(P, 4, mu=everywhere).values())
-    as_printed = POMDP.from_functions(
-        name="printed", A=[0, 1], p=p, omega=lambda s: {"o": 1}, mu=everywhere, gamma=HALF
-    )
+    as_printed = small_task("printed", p, everywhere, gamma=HALF)
     assert is_sufficiently_expressive(as_printed, "none")
     assert not is_sufficiently_expressive(P, "none")
     found = can_encode_optimal(P, "none")
@@ -207,14 +204,11 @@ def test_a_memory_that_reads_rewards_can_be_better_than_every_policy_of_observat
             return {((coin, True), coin): 1}
         return {("end", int(a == coin)): 1}
 
-    P = POMDP.from_functions(
-        name="coin",
-        A=[0, 1],
-        p=p,
+    P = small_task(
+        "coin",
+        p,
+        {(0, False): HALF, (1, False): HALF},
         omega=lambda s: {"over" if s == "end" else s[1]: 1},
-        mu={(0, False): HALF, (1, False): HALF},
-        gamma=1,
-        terminal={"end"},
     )
     saves = Memory("saves r", [0, 1], ["-"], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
     assert is_sufficiently_expressive(P, saves)
@@ -239,15 +233,7 @@ def corridor(gamma) -> POMDP:
         step = (1 if a == "right" else -1) * (-1 if s == 1 else 1)
         return {(max(s + step, 0), int(s + step == 3)): 1}
 
-    return POMDP.from_functions(
-        name="corridor",
-        A=["left", "right"],
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=gamma,
-        terminal={3},
-    )
+    return small_task("corridor", p, 0, A=["left", "right"], gamma=gamma, terminal={3})
 
 
 def test_without_discount_a_mixture_may_be_optimal_where_no_deterministic_policy_is():
@@ -277,14 +263,7 @@ def test_with_gamma_zero_only_the_first_action_counts():
     found = can_encode_optimal(P, "none")
     assert found
     assert found.best == 0
-    first = POMDP.from_functions(
-        name="first",
-        A=[0, 1],
-        p=lambda s, a: {(1 - s, int(a == s)): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=0,
-    )
+    first = small_task("first", lambda s, a: {(1 - s, int(a == s)): 1}, 0, gamma=0)
     assert value_of(first, "none", can_encode_optimal(first, "none")) == 1
 
 
@@ -304,28 +283,13 @@ def test_a_search_given_up_is_neither_true_nor_false():
 
 
 def test_a_task_that_never_ends_without_discount_is_refused():
-    P = POMDP.from_functions(
-        name="stay",
-        A=["a"],
-        p=lambda s, a: {(s, 0): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-    )
+    P = small_task("stay", lambda s, a: {(s, 0): 1}, 0, A=["a"])
     with pytest.raises(NeverEnds, match="stay"):
         can_encode_optimal(P, "none")
 
 
 def test_a_task_that_is_over_at_once_needs_no_memory():
-    P = POMDP.from_functions(
-        name="over",
-        A=["a"],
-        p=lambda s, a: {},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={0},
-    )
+    P = small_task("over", lambda s, a: {}, 0, A=["a"], terminal={0})
     assert can_encode_optimal(P, "none").best == 0
     assert is_sufficiently_expressive(P, "none")
 
@@ -347,14 +311,11 @@ def test_a_task_in_floats_is_decided_as_its_decimals_are(memory, holds, unit):
 def test_where_floats_alone_answer_they_say_by_how_much_they_may_be_wrong():
     """Decimals of thirds do not add up to one, so that beliefs are not listed."""
     third = 1 / 3
-    P = POMDP.from_functions(
-        name="thirds",
-        A=[0, 1],
-        p=lambda s, a: {("end", third * (1 + a)): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: third, 1: third, 2: 1 - 2 * third},
+    P = small_task(
+        "thirds",
+        lambda s, a: {("end", third * (1 + a)): 1},
+        {0: third, 1: third, 2: 1 - 2 * third},
         gamma=0.9,
-        terminal={"end"},
     )
     found = can_encode_optimal(P, "none")
     assert (found.holds, found.method) == (True, "bounds")
@@ -371,15 +332,7 @@ def two_steps(rewards: list[float], unit: float) -> POMDP:
             return {(a, rewards[0] * a * unit): 1}
         return {("end", rewards[1 + 2 * s + a] * unit): 1}
 
-    return POMDP.from_functions(
-        name="two steps",
-        A=[0, 1],
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={"start": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    return small_task("two steps", p, "start")
 
 
 @pytest.mark.parametrize("power", [-400, -60, -10, 0, 60, 400])

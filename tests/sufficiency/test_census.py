@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import typer
+from toy_tasks import small_task
 from typer.testing import CliRunner
 
 from pomdps import recall4, shuttle, t_maze
-from workbench import POMDP, best_history, best_memoryless
+from workbench import best_history, best_memoryless
 from workbench.cli.census_command import census_command, page
 from workbench.core.errors import TooLarge, WorkbenchError
 from workbench.interop.gym.named import explore_id
@@ -66,18 +67,12 @@ def test_the_unit_of_reward_makes_no_difference(unit):
 
 
 def test_a_task_that_is_seen_needs_no_memory():
-    P = POMDP.from_functions(
-        name="seen", A=[0, 1], p=lambda s, a: {("end", int(a == s)): 1}, omega=lambda s: {s: 1},
-        mu={0: 1}, gamma=1, terminal={"end"},
-    )  # fmt: skip
+    P = small_task("seen", lambda s, a: {("end", int(a == s)): 1}, 0, omega=lambda s: {s: 1})
     assert count_task(P, seconds=1).needs_memory is False
 
 
 def test_what_has_no_value_is_left_out_and_named():
-    P = POMDP.from_functions(
-        name="for ever", A=["go"], p=lambda s, a: {(s, 1): 1}, omega=lambda s: {"o": 1},
-        mu={0: 1}, gamma=1,
-    )  # fmt: skip
+    P = small_task("for ever", lambda s, a: {(s, 1): 1}, 0, A=["go"])
     row = count_task(P, seconds=1)
     assert row.value == dict.fromkeys(COLUMNS)
     assert row.needs_memory is None

@@ -4,10 +4,11 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+from toy_tasks import small_task
 from typer.testing import CliRunner
 
 from pomdps import gravity, recall, recall4
-from workbench import POMDP, augment, improve, save_pomdp, uniform
+from workbench import augment, improve, save_pomdp, uniform
 from workbench.cli.compare_command import _conclusion
 from workbench.cli.main import app
 from workbench.sufficiency.comparison import ceiling, compare
@@ -66,14 +67,8 @@ def test_no_memory_is_said_to_reach_a_value_that_is_only_bounded():
 
 def test_the_command_knows_a_value_however_it_is_written(tmp_path):
     """The loop's end is 9/5, the best value the float 1.8."""
-    P = POMDP.from_functions(
-        name="pay",
-        A=("a", "b"),
-        p=lambda s, a: {("end", Fraction(9, 5) if a == "a" else 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "pay", lambda s, a: {("end", Fraction(9, 5) if a == "a" else 1): 1}, "s", A=("a", "b")
     )
     save_pomdp(P, tmp_path / "pay.POMDP")
     done = CliRunner().invoke(app, ["compare", str(tmp_path / "pay.POMDP"), "-m", "none"])

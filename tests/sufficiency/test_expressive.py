@@ -20,6 +20,7 @@ from strategies_beliefs import (
     small_memories,
     tiger,
 )
+from toy_tasks import small_task
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Memory, memories
@@ -156,14 +157,7 @@ def test_a_search_given_up_is_neither_true_nor_false():
 
 
 def test_floats_are_refused():
-    floats = POMDP.from_functions(
-        name="floats",
-        A=["a"],
-        p=lambda s, a: {(s, 0): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 0.5, 1: 0.5},
-        gamma=0,
-    )
+    floats = small_task("floats", lambda s, a: {(s, 0): 1}, {0: 0.5, 1: 0.5}, A=["a"], gamma=0)
     with pytest.raises(NotExact, match="mu of floats"):
         is_sufficiently_expressive(floats, "B1")
     with pytest.raises(NotExact, match="mu of floats"):
@@ -254,12 +248,12 @@ def test_a_write_is_excluded_only_as_long_as_what_it_collides_with_is_reached():
         "y1": ["y0"],
         "y2": ["x2", "y1"],
     }
-    P = POMDP.from_functions(
-        name="rounds",
+    P = small_task(
+        "rounds",
+        lambda s, a: {(t, 0): Fraction(1, len(onward[s])) for t in onward[s]},
+        {"x0": HALF, "y1": HALF},
         A=["go"],
-        p=lambda s, a: {(t, 0): Fraction(1, len(onward[s])) for t in onward[s]},
         omega=lambda s: {s[0]: 1},
-        mu={"x0": HALF, "y1": HALF},
         gamma=HALF,
         terminal=set(),
     )
@@ -360,16 +354,12 @@ def test_a_clique_is_what_it_says(P):
 def test_a_gamma_that_reads_rewards_is_followed_along_the_hidden_states():
     """The reward of the first step shows the hidden coin to the memory, but not to the history:
     both m go with both s."""
-    P = POMDP.from_functions(
-        name="coin",
+    P = small_task(
+        "coin",
+        lambda s, a: {((s[0], s[1] + 1), int(s[0] == "heads")): 1} if s[1] < 2 else {("end", 0): 1},
+        {("heads", 0): HALF, ("tails", 0): HALF},
         A=["wait"],
-        p=lambda s, a: (
-            {((s[0], s[1] + 1), int(s[0] == "heads")): 1} if s[1] < 2 else {("end", 0): 1}
-        ),
         omega=lambda s: {"o" if s == "end" else s[1]: 1},
-        mu={("heads", 0): HALF, ("tails", 0): HALF},
-        gamma=1,
-        terminal={"end"},
     )
     saves = Memory("saves r", [0, 1], ["-", "="], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
     assert is_sufficiently_expressive(P, saves)  # the time is seen, and tells the belief
@@ -380,15 +370,7 @@ def test_a_reward_can_tell_beliefs_apart_or_confuse_them():
         def p(s, a):
             return {("late", r): x for r, x in rewards.items()} if s == "early" else {("end", 0): 1}
 
-        return POMDP.from_functions(
-            name="two steps",
-            A=["go"],
-            p=p,
-            omega=lambda s: {"o": 1},
-            mu={"early": 1},
-            gamma=1,
-            terminal={"end"},
-        )
+        return small_task("two steps", p, "early", A=["go"])
 
     saves = Memory("saves r", [0, 1], ["-", "="], lambda m, w, o, a, r, o_next: {int(r): 1}, {0: 1})
     assert is_sufficiently_expressive(task({1: 1}), saves)

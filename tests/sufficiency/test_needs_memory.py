@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from hypothesis import assume, given, settings
 from strategies import pomdps as random_pomdps
+from toy_tasks import small_task
 from typer.testing import CliRunner
 
 import pomdps
@@ -17,7 +18,6 @@ from workbench.cli.needs_memory_command import needs_memory_command as command
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.evaluate import evaluate
 from workbench.core.policy import Policy
-from workbench.core.pomdp import POMDP
 from workbench.memories import OA, B, K, O
 from workbench.optima.best_history import best_history
 from workbench.optima.best_memoryless import best_memoryless
@@ -78,14 +78,11 @@ def test_infinitely_many_beliefs_are_judged_by_bounds():
 
 
 def test_a_task_that_shows_its_state_needs_no_memory():
-    P = POMDP.from_functions(
-        name="seen",
-        A=[0, 1],
-        p=lambda s, a: {("end", int(a == s)): 1},
+    P = small_task(
+        "seen",
+        lambda s, a: {("end", int(a == s)): 1},
+        {0: Fraction(1, 2), 1: Fraction(1, 2)},
         omega=lambda s: {s: 1},
-        mu={0: Fraction(1, 2), 1: Fraction(1, 2)},
-        gamma=1,
-        terminal={"end"},
     )
     found = needs_memory(P, limits=QUICK)
     assert found.needed is False
@@ -142,15 +139,7 @@ def test_rewards_that_cancel_are_rounded_at_their_own_size():
     """-1/10 - 2/10 + 3/10 is 2.8e-17 below zero in floats: the margin is a share of the rewards,
     not of that."""
     tenths = {("end", r): Fraction(1, 10) for r in (-1, -2, 3)} | {("end", 0): Fraction(7, 10)}
-    P = POMDP.from_functions(
-        name="cancelling",
-        A=["a"],
-        p=lambda s, a: tenths,
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=Fraction(1, 2),
-        terminal={"end"},
-    )
+    P = small_task("cancelling", lambda s, a: tenths, "s", A=["a"], gamma=Fraction(1, 2))
     assert best_history(P).value == 0
     asked = gap_closing.GapCloser(P, best_history(P), QUICK)
     assert asked.margin >= QUICK.tolerance * 0.6

@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference_expressive import separating_update
 from strategies_beliefs import HALF, crisp, pointed
+from toy_tasks import small_task
 
 from workbench import POMDP, memories
 from workbench.agents.beliefs import explore_beliefs, reachable_beliefs
@@ -51,12 +52,12 @@ def four_states() -> POMDP:
     and turns round if y is. Start: 1/3 at x, 1 at y.
     """
     after = {"x1": ("x1", "y1"), "x2": ("x2", "y2"), "y1": ("x1", "y2"), "y2": ("x2", "y1")}
-    return POMDP.from_functions(
-        name="four states",
+    return small_task(
+        "four states",
+        lambda s, a: {(s_next, 0): HALF for s_next in after[s]},
+        {"x1": Fraction(1, 6), "x2": Fraction(1, 3), "y1": HALF},
         A=["go"],
-        p=lambda s, a: {(s_next, 0): HALF for s_next in after[s]},
         omega=lambda s: {s[0]: 1},
-        mu={"x1": Fraction(1, 6), "x2": Fraction(1, 3), "y1": HALF},
         gamma=HALF,
     )
 
@@ -70,12 +71,12 @@ def eight_states() -> POMDP:
     def spread(way):
         return {(o, i): Fraction(1, 4) for o, i in enumerate(way)}
 
-    return POMDP.from_functions(
-        name="eight states",
+    return small_task(
+        "eight states",
+        lambda s, a: {(t, 0): x for t, x in spread(ways[1 + S.index(s)]).items()},
+        spread(ways[0]),
         A=["go"],
-        p=lambda s, a: {(t, 0): x for t, x in spread(ways[1 + S.index(s)]).items()},
         omega=lambda s: {s[0]: 1},
-        mu=spread(ways[0]),
         gamma=HALF,
     )
 
@@ -151,12 +152,12 @@ def deterministic_tasks(draw: st.DrawFn) -> POMDP:
     p = {(s, a): draw(st.sampled_from(S)) for s in S for a in A}
     omega = {s: draw(st.sampled_from("xy")) for s in S}
     weights = draw(st.lists(st.integers(1, 3), min_size=len(S), max_size=len(S)))
-    return POMDP.from_functions(
-        name="certain",
+    return small_task(
+        "certain",
+        lambda s, a: {(p[s, a], 0): 1},
+        {s: Fraction(w, sum(weights)) for s, w in zip(S, weights, strict=True)},
         A=A,
-        p=lambda s, a: {(p[s, a], 0): 1},
         omega=lambda s: {omega[s]: 1},
-        mu={s: Fraction(w, sum(weights)) for s, w in zip(S, weights, strict=True)},
         gamma=HALF,
     )
 
@@ -212,13 +213,8 @@ def first_step_hidden() -> POMDP:
     def p(s, a):
         return {(f"s{a}" if s == "start" else "z", 0): 1}
 
-    return POMDP.from_functions(
-        name="first step hidden",
-        A=[0, 1],
-        p=p,
-        omega=lambda s: {"y" if s == "z" else "x": 1},
-        mu={"start": 1},
-        gamma=HALF,
+    return small_task(
+        "first step hidden", p, "start", omega=lambda s: {"y" if s == "z" else "x": 1}, gamma=HALF
     )
 
 
@@ -252,20 +248,20 @@ def test_o_and_k_are_enough_if_beliefs_depend_on_the_last_k_and_current_observat
 def test_o_can_be_expressive_where_the_belief_depends_on_what_lies_further_back():
     """One observation at the start tells everything, and O(1) keeps it; K(k) forgets it. The
     condition is not necessary."""
-    P = POMDP.from_functions(
-        name="lamp",
+    P = small_task(
+        "lamp",
+        lambda s, a: {((s[0], min(s[1] + 1, 4)), 0): 1},
+        {("red", 0): HALF, ("green", 0): HALF},
         A=["go"],
-        p=lambda s, a: {((s[0], min(s[1] + 1, 4)), 0): 1},
         omega=lambda s: {s[0] if s[1] == 0 else "dark": 1},
-        mu={("red", 0): HALF, ("green", 0): HALF},
         gamma=HALF,
     )
-    Q = POMDP.from_functions(
-        name="short lamp",
+    Q = small_task(
+        "short lamp",
+        lambda s, a: {((s[0], 1), 0): 1},
+        dict(P.mu),
         A=["go"],
-        p=lambda s, a: {((s[0], 1), 0): 1},
         omega=P.omega.__call__,
-        mu=dict(P.mu),
         gamma=HALF,
     )
     assert is_sufficiently_expressive(Q, "O1")

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import sympy
 from file_fuzz import not_for_ever
+from toy_tasks import small_task
 
 import workbench
 from workbench.core.errors import WorkbenchError
@@ -66,14 +67,11 @@ CALLED = {"step", "progress", "statement"}
 
 @cache
 def _task() -> POMDP:
-    return POMDP.from_functions(
-        name="two steps",
-        A=[0, 1],
-        p=lambda s, a: {(("s", a) if s == "start" else "end", a): 1},
-        omega=lambda s: {"o": 1},
-        mu={"start": 1},
+    return small_task(
+        "two steps",
+        lambda s, a: {(("s", a) if s == "start" else "end", a): 1},
+        "start",
         gamma=Fraction(9, 10),
-        terminal={"end"},
     )
 
 

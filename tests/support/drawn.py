@@ -4,8 +4,9 @@ drawn."""
 from functools import lru_cache
 
 from matplotlib.patches import FancyArrowPatch
+from toy_tasks import small_task
 
-from workbench import POMDP, Policy, augment, best_memoryless, shortcuts, uniform
+from workbench import Policy, augment, best_memoryless, shortcuts, uniform
 from workbench.evaluation.transition_diagram import transition_diagram
 from workbench.improvement.slice import policy_slice
 
@@ -62,17 +63,15 @@ def grid_dots(axes):
 def meet():
     """Two steps: 2 for left and left, 1 for right and right, else nothing; the second step sees
     only that it is second."""
-    return POMDP.from_functions(
-        name="meet",
-        A=["left", "right"],
-        mu={(): 1},
-        gamma=1,
-        terminal={"end"},
-        p=lambda s, a: (
+    return small_task(
+        "meet",
+        lambda s, a: (
             {((*s, a), 0): 1}
             if not s
             else {("end", {"left": 2, "right": 1}[a] if a == s[0] else 0): 1}
         ),
+        (),
+        A=["left", "right"],
         omega=lambda s: {len(s) if s != "end" else 2: 1},
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from certified import Certificate, _settled
+from toy_tasks import small_task
 
 from workbench import (
     POMDP,
@@ -57,14 +58,13 @@ def drawn_task(seed: int) -> POMDP:
     p = {(s, a): row(s) for s in STATES for a in A}
     share = F(rng.randint(1, 3), 4)
     omega = {"s": {"o": F(1)}, "t": {"o": share, "x": 1 - share}, "u": {"x": F(1)}, "end": {"o": 1}}
-    return POMDP.from_functions(
-        name=f"drawn {seed}",
+    return small_task(
+        f"drawn {seed}",
+        lambda s, a: p[s, a],
+        {"s": F(2, 3), "t": F(1, 3)},
         A=A,
-        p=lambda s, a: p[s, a],
         omega=lambda s: omega[s],
-        mu={"s": F(2, 3), "t": F(1, 3)},
         gamma=F(3, 4),
-        terminal={"end"},
     )
 
 

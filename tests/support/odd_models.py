@@ -10,6 +10,7 @@ from fractions import Fraction as F
 from typing import Any
 
 import numpy as np
+from toy_tasks import small_task
 
 from workbench import POMDP, Policy, uniform
 from workbench.core.errors import WorkbenchError
@@ -62,12 +63,12 @@ def draw_model(rng: random.Random) -> POMDP | None:
                 rows[s, actions[-1]] = rows[s, 0]
     looks = {s: distribution(seen) for s in states} | {"end": {seen[0]: F(1)}}
     try:
-        return POMDP.from_functions(
-            name=kind,
+        return small_task(
+            kind,
+            lambda s, a: rows[s, a],
+            distribution(states),
             A=actions,
-            p=lambda s, a: rows[s, a],
             omega=lambda s: looks[s],
-            mu=distribution(states),
             gamma=gamma,
             terminal={"end"} if ends else set(),
         )

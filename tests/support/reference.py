@@ -6,6 +6,8 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+from toy_tasks import small_task
+
 from workbench import POMDP, Policy
 from workbench.memories import attach
 
@@ -93,12 +95,12 @@ def augmented(P: POMDP, memory) -> POMDP:
         for m, y in memory.eta.items()
         for o, z in P.omega(s).items()
     }
-    return POMDP.from_functions(
-        name="by hand",
+    return small_task(
+        "by hand",
+        p,
+        mu,
         A=[(a, w) for a in P.A for w in memory.W],
-        p=p,
         omega=lambda state: {(state[1], state[2]): 1},
-        mu=mu,
         gamma=P.gamma,
         terminal=lambda state: state[0] in P.terminal,
         allowed=lambda seen: product(P.actions(seen[1]), memory.writes(*seen)),

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import sympy
 from hypothesis import strategies as st
+from toy_tasks import small_task
 
 from tests.support.strategies import ACTIONS, OBSERVATIONS, distributions
 from workbench import POMDP, Policy, evaluate
@@ -22,12 +23,12 @@ def continuing_pomdps(draw, most_states=4, most_observations=2, most_actions=2) 
     rewards = st.integers(-2, 3)
     p = {(s, a): draw(distributions([(t, draw(rewards)) for t in S], most=2)) for s in S for a in A}
     omega = {s: draw(distributions(O, 2)) for s in S}
-    return POMDP.from_functions(
-        name="continuing",
+    return small_task(
+        "continuing",
+        lambda s, a: p[s, a],
+        draw(distributions(S, 2)),
         A=A,
-        p=lambda s, a: p[s, a],
         omega=omega.__getitem__,
-        mu=draw(distributions(S, 2)),
         gamma=Fraction(9, 10),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from hypothesis import strategies as st
+from toy_tasks import small_task
 
 from workbench import POMDP, Memory, Policy, memories
 from workbench.memories import Family
@@ -69,14 +70,13 @@ def pomdps(
             group |= dict.fromkeys(joined, joined)
         for o in O:
             allowed |= dict.fromkeys(group[o], draw(sets))
-    return POMDP.from_functions(
-        name="random",
+    return small_task(
+        "random",
+        lambda s, a: p[s, a],
+        draw(distributions(S, 2)),
         A=A,
-        p=lambda s, a: p[s, a],
         omega=omega.__getitem__,
-        mu=draw(distributions(S, 2)),
         gamma=draw(gammas),
-        terminal={"end"},
         allowed=allowed.__getitem__ if some_actions else None,
     )
 
@@ -124,14 +124,13 @@ def mostly_certain(
             outcomes = draw(distributions([*S, "end"], most=draw(st.sampled_from(most))))
             p[s, a] = {(t, draw(rewards)): x for t, x in outcomes.items()}
     omega = {s: draw(distributions(O, most=draw(st.sampled_from(most)))) for s in [*S, "end"]}
-    return POMDP.from_functions(
-        name=name,
+    return small_task(
+        name,
+        lambda s, a: p[s, a],
+        draw(distributions(starts)),
         A=A,
-        p=lambda s, a: p[s, a],
         omega=omega.__getitem__,
-        mu=draw(distributions(starts)),
         gamma=gamma,
-        terminal=lambda s: s == "end",
     )
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 from strategies import distributions, mostly_certain
+from toy_tasks import small_task
 
 from workbench import POMDP, Memory
 
@@ -30,14 +31,13 @@ def tiger(gamma: Fraction = Fraction(3, 4)) -> POMDP:
             return {"left": 1}
         return {s: Fraction(17, 20), "right" if s == "left" else "left": Fraction(3, 20)}
 
-    return POMDP.from_functions(
-        name="tiger",
+    return small_task(
+        "tiger",
+        p,
+        {"left": HALF, "right": HALF},
         A=("listen", "left", "right"),
-        p=p,
         omega=omega,
-        mu={"left": HALF, "right": HALF},
         gamma=gamma,
-        terminal=lambda s: s == "end",
     )
 
 
@@ -104,14 +104,13 @@ def timed(draw: st.DrawFn, horizon: int = 2) -> POMDP:
             total["end", r] = total.get(("end", r), 0) + x
         return total
 
-    return POMDP.from_functions(
-        name="timed",
+    return small_task(
+        "timed",
+        step,
+        {(0, s): x for s, x in draw(distributions(S, most=2)).items()},
         A=A,
-        p=step,
         omega=lambda s: {"x": 1} if s == "end" else omega[s],
-        mu={(0, s): x for s, x in draw(distributions(S, most=2)).items()},
         gamma=draw(st.sampled_from([HALF, Fraction(1)])),
-        terminal={"end"},
     )
 
 
@@ -140,14 +139,13 @@ def pointed(
         for a in A
     }
     rewards = {pair: draw(st.integers(0, 2)) for pair in p}
-    return POMDP.from_functions(
-        name="pointed",
+    return small_task(
+        "pointed",
+        lambda s, a: {(s_next, rewards[s, a]): x for s_next, x in p[s, a].items()},
+        spread({o: draw(st.integers(0, 1)) for o in O}),
         A=A,
-        p=lambda s, a: {(s_next, rewards[s, a]): x for s_next, x in p[s, a].items()},
         omega=lambda s: {"x" if s == "end" else s[0]: 1},
-        mu=spread({o: draw(st.integers(0, 1)) for o in O}),
         gamma=Fraction(1, 2),
-        terminal=lambda s: s == "end",
     )
 
 
@@ -183,14 +181,13 @@ def colouring_task(neighbours: list[set[int]], parents: list[int]) -> POMDP:
         return {(s_next, 0): x for s_next, x in evenly(onward or [("end",)]).items()}
 
     starts = edges(0) + [("vertex", v) for v, parent in enumerate(parents) if v > 0 and parent < 0]
-    return POMDP.from_functions(
-        name="colours",
-        A=[0, 1],
-        p=p,
+    return small_task(
+        "colours",
+        p,
+        evenly(starts),
         omega=lambda s: {s[:3]: 1},
         gamma=HALF,
         terminal=lambda s: s == ("end",),
-        mu=evenly(starts),
     )
 
 
@@ -233,15 +230,7 @@ def sequence_task(actions: list[int]) -> POMDP:
             return {("end", 0): 1}
         return {("end", 1): 1} if t + 1 == len(actions) else {(t + 1, 0): 1}
 
-    return POMDP.from_functions(
-        name="sequence",
-        A=sorted({*actions, 0, 1}),
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=HALF,
-        terminal={"end"},
-    )
+    return small_task("sequence", p, 0, A=sorted({*actions, 0, 1}), gamma=HALF)
 
 
 def overwritten(n: int) -> Memory:

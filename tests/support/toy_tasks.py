@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from workbench import POMDP, Policy
+
+
+def small_task(
+    name: str,
+    p: Callable[[Any, Any], Mapping],
+    start: Any,
+    *,
+    A: Iterable = (0, 1),
+    omega: Callable[[Any], Mapping] = lambda s: {"o": 1},
+    gamma: Any = 1,
+    terminal: Any = lambda s: s == "end",
+    **more: Any,
+) -> POMDP:
+    """A task in as few words as it takes: states look alike, and episodes end in "end", unless
+    told otherwise.
+
+    Parameters
+    ----------
+    start : the distribution of the first state, or that state.
+    """
+    mu = start if isinstance(start, Mapping) else {start: 1}
+    return POMDP.from_functions(
+        name=name, A=A, p=p, omega=omega, mu=mu, gamma=gamma, terminal=terminal, **more
+    )
 
 
 def doors() -> POMDP:
