@@ -12,7 +12,7 @@ expected number of steps to the end,
 
     |d - computed|_1 <= |rho|_1 max h
     |P(.|o) - computed|_1 <= 2 delta / (weight of o - delta) = eta
-    |v - computed|   <= |(I - gamma K)^-1| ( |residual| + eta (max |R| + gamma max |v|) )
+    |v - computed|   <= |(I - K)^-1| ( |residual| + eta (what the largest sum adds up) )
 
 and rounding of every sum is added as (its length) times the unit of floats times its absolute sum.
 """
@@ -100,7 +100,9 @@ class DenseTask:
 
     def block_size(self) -> int:
         n = len(self.mu)
-        return max(1, _NUMBERS_A_BLOCK // (n * n + n * self.nA + len(self.rows) ** 2 * self.nA))
+        wide = 1 if self.target.is_one_step else n
+        table = len(self.rows) * self.nA * max(len(self.rows), wide)
+        return max(1, _NUMBERS_A_BLOCK // (n * n + n * self.nA + table))
 
     def greedy(self, actions: NDArray[np.int64]) -> Floats:
         """The policies `[cell, row, a]` of greedy actions."""
@@ -144,45 +146,48 @@ class DenseTask:
         return share, total, eta
 
     def values(self, g: Floats) -> tuple[Floats, Floats]:
-        """q `[cell, row, a]` of the (mixtures of) greedy policies `g[cell, row, a]`, and the
-        bound."""
-        if self.target.is_one_step:
-            q, bound = self.one_step_values(g, self.R[None])
-            return q[:, 0], bound[:, 0]
+        """q `[cell, row, a]` of the (mixtures of) greedy policies `g[cell, row, a]`, and the bound.
+
+        q = alone + through v, and w, what a target counts after its first step, is a sum of rewards
+        and of v with weights of at most one together. With w off by `blur` for the computed v,
+
+            |v - computed| <= |(I - target through)^-1| ( |residual| + eta size + gamma blur )
+        """
         b = self.behaviours(g)
+        target = g if self.target.greedy else b
         share, _, eta = self.shares(b)
-        return self._long_values(b, share, eta.max(axis=1))
+        alone, through = self.after(b)
+        first, then = self._tables(share, alone, through)
+        r, M = np.einsum("coa,coa->co", target, first), np.einsum("coa,coap->cop", target, then)
+        n = M.shape[1]
+        with np.errstate(all="ignore"):
+            system = np.stack([r, np.ones_like(r)], axis=2)
+            v, h = np.moveaxis(_solved(np.eye(n) - M, system), 2, 0)
+            q = first + np.einsum("coap,cp->coa", then, v)
+            w = alone + np.einsum("cso,co->cs", through, v)
+            unit = 4 * (len(self.mu) + self.nA + n) * np.finfo(float).eps
+            size = np.abs(w).max(axis=1) + np.abs(v).max(axis=1) + np.abs(alone).max(axis=1)
+            size += self.target.n * np.abs(self.R).max()  # what the terms of any sum add up to
+            blur = self._blur(b, v, w, unit * size)
+            left = np.abs(r + np.einsum("cop,cp->co", M, v) - v).max(axis=1)
+            missed = eta.max(axis=1) * size + unit * size + self.gamma * blur
+            bound = 2 * (missed + self.gamma * _bound_inverse(M, h) * (left + missed))
+        return q, np.where(np.isfinite(bound), bound, np.inf)
+
+    def _tables(self, share: Floats, alone: Floats, through: Floats) -> tuple[Floats, Floats]:
+        """The parts of q = (alone) + (through) v: `[cell, row, a]` and `[cell, row, a, row']`."""
+        if self.target.is_one_step:  # what follows is the same for all cells
+            then = self.gamma * np.einsum("sat,tp->sap", self.T, self.W)
+            first = np.einsum("cso,sa->coa", share, self.R)
+            return first, np.einsum("cso,sap->coap", share, then)
+        state = self.R + self.gamma * np.einsum("sat,ct->csa", self.T, alone)
+        moves = self.gamma * np.einsum("cso,sat->coat", share, self.T)
+        first = np.einsum("cso,csa->coa", share, state)
+        return first, np.einsum("coat,ctp->coap", moves, through, optimize=True)
 
     def behaviours(self, g: Floats) -> Floats:
         """What the learner does that is greedy in `g[cell, row, a]`."""
         return (1 - self.epsilon) * g + self.epsilon / self.nA
-
-    def one_step_values(self, g: Floats, rewards: Floats) -> tuple[Floats, Floats]:
-        """Values q `[cell, k, row, a]` of one-step targets for several `rewards[k, s, a]`. With
-        them comes the bound `[cell, k]`. Neither shares nor systems depend on rewards."""
-        b = self.behaviours(g)
-        share, _, eta = self.shares(b)
-        target = g if self.target.greedy else b
-        R = np.einsum("cso,ksa->ckoa", share, rewards)
-        into = np.einsum("sat,tp->sap", self.T, self.W)
-        K = np.einsum("cso,sap->coap", share, into)
-        M = self.gamma * np.einsum("coa,coap->cop", target, K)
-        r = np.einsum("coa,ckoa->cok", target, R)
-        n = M.shape[1]
-        with np.errstate(all="ignore"):
-            system = np.eye(n) - M
-            solved = _solved(system, np.concatenate([r, np.ones((*r.shape[:2], 1))], axis=2))
-            v, h = solved[:, :, :-1], solved[:, :, -1]
-            q = R + self.gamma * np.einsum("coap,cpk->ckoa", K, v)
-            left = np.abs(r + M @ v - v).max(axis=1)
-            inverse = _bound_inverse(M, h)[:, None]
-            largest = np.abs(v).max(axis=1)
-            size = np.abs(rewards).max(axis=(1, 2)) + self.gamma * largest
-            unit = 4 * (len(self.mu) + self.nA + n) * np.finfo(float).eps
-            blurred = eta.max(axis=1)[:, None] * size + unit * (size + largest)
-            error = inverse * (left + blurred)
-            bound = 2 * (blurred + self.gamma * error)
-        return q, np.where(np.isfinite(bound), bound, np.inf)
 
     def after(self, b: Floats) -> tuple[Floats, Floats]:
         """The part w(s) of a target after its first time step, as (alone) + (through) v. See
@@ -212,55 +217,17 @@ class DenseTask:
         """
         b = self.behaviours(g)[None]
         share, total, _ = self.shares(b)
-        alone, through = self.after(b)
-        state = self.R + self.gamma * np.einsum("sat,t->sa", self.T, alone[0])
-        then = self.gamma * np.einsum("sat,to->sao", self.T, through[0])
-        fixed = np.einsum("so,sa->oa", share[0], state).ravel()
-        nO, nA = g.shape
-        toward = np.einsum("so,sap->oap", share[0], then).reshape(nO * nA, nO)
+        first, then = self._tables(share, *self.after(b))
         target = g if self.target.greedy else b[0]
-        mix = np.zeros((nO, nO * nA))
-        for o in range(nO):
-            mix[o, o * nA : (o + 1) * nA] = target[o]
-        rate = (total[0] / total[0].sum())[:, None] * b[0]
-        A = rate.ravel()[:, None] * (toward @ mix - np.eye(nO * nA))
-        return A, rate.ravel() * fixed
-
-    def _long_values(self, b: Floats, share: Floats, eta: Floats) -> tuple[Floats, Floats]:
-        """q of n-step and lambda targets under b, and the bound.
-
-        v = first + begin w, and w, what a target counts after its first step, is a sum of rewards
-        and of v with weights of at most one together. With w off by `blur` for the computed v,
-
-            |v - computed| <= |(I - begin through)^-1| ( |residual| + eta size + gamma blur )
-        """
-        nO = b.shape[1]
-        begin = self.gamma * np.einsum("cso,coa,sat->cot", share, b, self.T)
-        first = np.einsum("cso,coa,sa->co", share, b, self.R)
-        with np.errstate(all="ignore"):
-            alone, through = self.after(b)
-            M = begin @ through
-            right = first + np.einsum("cos,cs->co", begin, alone)
-            v, h = np.moveaxis(
-                _solved(np.eye(nO) - M, np.stack([right, np.ones_like(right)], axis=2)), 2, 0
-            )
-            w = alone + np.einsum("cso,co->cs", through, v)
-            state = self.R + self.gamma * np.einsum("sat,ct->csa", self.T, w)
-            q = np.einsum("cso,csa->coa", share, state)
-            unit = 4 * (len(self.mu) + self.nA + nO) * np.finfo(float).eps
-            size = np.abs(w).max(axis=1) + np.abs(v).max(axis=1) + np.abs(alone).max(axis=1)
-            size += self.target.n * np.abs(self.R).max()  # what the terms of any sum add up to
-            blur = self._blur(b, v, w, unit * size)
-            left = np.abs(first + np.einsum("cos,cs->co", begin, w) - v).max(axis=1)
-            inverse = _bound_inverse(M, h)
-            missed = eta * size + unit * size + self.gamma * blur
-            bound = 2 * (missed + self.gamma * inverse * (left + missed))
-        return q, np.where(np.isfinite(bound), bound, np.inf)
+        mix = (np.eye(len(g))[:, :, None] * target).reshape(len(g), -1)
+        rate = ((total[0] / total[0].sum())[:, None] * b[0]).ravel()
+        A = rate[:, None] * (then[0].reshape(-1, len(g)) @ mix - np.eye(g.size))
+        return A, rate * first[0].ravel()
 
     def _blur(self, b: Floats, v: Floats, w: Floats, rounding: Floats) -> Floats:
         """How far w may be from what v leads to."""
-        if self.target.n > 1:  # so many sums of what was rounded before, with weights below one
-            return self.target.n * rounding
+        if self.target.n > 1 or self.target.is_one_step:
+            return self.target.n * rounding  # so many sums of what was rounded before
         acts = np.einsum("so,coa->csa", self.W, b)
         step = self.gamma * np.einsum("csa,sat->cst", acts, self.T)
         lam, ones = to_float(self.target.lam), np.ones((*w.shape, 1))
