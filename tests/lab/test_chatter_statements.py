@@ -8,7 +8,7 @@ from workbench import augment, evaluate, improve, uniform
 from workbench.certificates.cycle import certify_cycle
 from workbench.checker.recheck import recheck
 from workbench.core.errors import WorkbenchError
-from workbench.lab.chatter_statements import OracleChatters
+from workbench.lab.loop_statements import OracleChatters
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task
 from workbench.results.json import model_from_json, model_json

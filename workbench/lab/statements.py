@@ -235,7 +235,6 @@ class Predicate(Statement):
 def statements() -> dict[str, type[Statement]]:
     """The statements that have a name."""
     from workbench.lab import (
-        chatter_statements,
         encoding_statements,
         equilibrium_statements,
         loop_statements,
@@ -246,7 +245,7 @@ def statements() -> dict[str, type[Statement]]:
     found: list[type[Statement]] = [
         loop_statements.OracleStuck,
         loop_statements.LargerDoesWorse,
-        chatter_statements.OracleChatters,
+        loop_statements.OracleChatters,
         encoding_statements.EncodesOptimum,
         value_statements.TDGreedyLeaves,
         value_statements.GreedyLowers,
