@@ -30,8 +30,8 @@ from workbench.reproduction.paper_figures import (
     with_readings,
 )
 from workbench.reproduction.statistics import ahead, difference, exactly, share, which_hold
+from workbench.sweeps.compute import LoopValues
 from workbench.sweeps.experiment import GREEDY, ORACLE
-from workbench.sweeps.loop_curve import LoopValues
 from workbench.sweeps.results import Results
 
 # ---------------------------------------------------------------------- intervals

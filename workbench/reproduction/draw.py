@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from workbench import figures
 from workbench.core.errors import WorkbenchError
 from workbench.learning.run import Run
+from workbench.sweeps.compute import LoopValues
 from workbench.sweeps.experiment import GREEDY, ORACLE, PER_100, Panel
-from workbench.sweeps.loop_curve import LoopValues
 from workbench.sweeps.results import ResultLine, Results
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ _SOURCE = Path(__file__).parent.parent
 
 _COMPUTING = (
     *("core", "agents", "learning", "deep"),
-    *("memories.py", "sweeps/compute.py", "sweeps/loop_curve.py"),
+    *("memories.py", "sweeps/compute.py"),
 )
 """The rooms and modules that the numbers of cells come from."""
 

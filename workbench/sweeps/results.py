@@ -21,8 +21,8 @@ from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.extras import need
 from workbench.learning.run import Columns, Run
 from workbench.sweeps.cell import Cell, cells_of
+from workbench.sweeps.compute import LoopValues
 from workbench.sweeps.experiment import Experiment, Method
-from workbench.sweeps.loop_curve import LoopValues
 from workbench.sweeps.store import cells_in
 from workbench.sweeps.worker import CellOutcome
 from workbench.text import did_you_mean

@@ -24,9 +24,14 @@ from workbench.deep.settings import Neural
 from workbench.executors.executor import Cancelled, pulse
 from workbench.learning.run import Run
 from workbench.sweeps.cell import Cell, code_version
-from workbench.sweeps.compute import AT_THE_END, EACH_BLOCK, compute_learning
+from workbench.sweeps.compute import (
+    AT_THE_END,
+    EACH_BLOCK,
+    LoopValues,
+    compute_learning,
+    compute_loop,
+)
 from workbench.sweeps.experiment import FINAL, GREEDY, Method, OracleLoop
-from workbench.sweeps.loop_curve import LoopValues, compute_loop
 
 _STEPS_OF_A_BATCH = 3_000_000
 _CELLS_OF_A_BATCH = 50
