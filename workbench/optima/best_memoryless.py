@@ -139,9 +139,9 @@ def best_memoryless(
         raise WorkbenchError("starts, seed and max_boxes belong to deterministic=False")
     limits = SearchLimits(whole_number("max_nodes", max_nodes), seconds)
     if average:
-        from workbench.research.average import best_average_deterministic
+        from workbench.research.average import AverageCriterion
 
-        return best_average_deterministic(P, exact, limits, start)
+        return deterministic_optimum(AverageCriterion(P), exact, limits, start)
     return deterministic_optimum(ReturnCriterion(P), exact, limits, start)
 
 

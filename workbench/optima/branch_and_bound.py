@@ -46,6 +46,7 @@ from workbench.optima.follow import (
     alternatives,
     first_order_gains,
     follow,
+    follow_states,
     sort_changes,
 )
 from workbench.optima.mdp import (
@@ -215,7 +216,10 @@ class ReturnCriterion:
 
     def weights(self, policy: Actions) -> NDArray[np.float64]:
         """How much each state counts when a memoryless policy is read off."""
-        return self.M.occupancy(policy)
+        found = follow_states(self.M, policy)
+        d = np.zeros(len(policy))
+        d[found.states] = found.d
+        return d
 
     def scores(self, found: Optimum) -> NDArray[np.float64]:
         """Scores `[i, a]` of the actions. Minus infinity where one is not allowed."""

@@ -44,8 +44,12 @@ class Followed:
 
 def follow(M: MDP, choice: Actions) -> Followed:
     """Follow `choice` from the start. It must name an action wherever it leads."""
+    return follow_states(M, choice[M.seen])
+
+
+def follow_states(M: MDP, policy: Actions) -> Followed:
+    """The same for a policy that may see the state, an action `policy[i]` for each."""
     nA = M.shape[1]
-    policy = choice[M.seen]
     states = reached_by(M.row_ptr, M.successors, nA, policy, M.starts)
     rows = states * nA + policy[states]
     indptr, places = pick_rows(M.row_ptr, rows)

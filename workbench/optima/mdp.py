@@ -221,23 +221,6 @@ class MDP:
         missed = r + self.gamma * (P @ v) - v[inside]
         return linear.Solution(v, "dense", residual=float(np.max(np.abs(missed), initial=0.0)))
 
-    def occupancy(self, policy: Actions) -> NDArray[np.float64]:
-        """d = start + gamma P^T d, in floats, for a policy that has a value."""
-        if self.dense is not None:
-            met = reached_by(self.row_ptr, self.successors, self.shape[1], policy, self.starts)
-            d = np.zeros(len(policy))
-            _, d[met] = self.solve_dense(met, policy, np.zeros(len(met)), self.start[met])
-            return d
-        pattern, data, _ = self.chain(policy)
-        seen = reachable(pattern.indptr, pattern.indices, self.starts)
-        kept = np.flatnonzero(seen)  # outside, a policy with gamma = 1 may never end
-        inner = sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)[kept][
-            :, kept
-        ]
-        d = np.zeros(len(seen))
-        d[kept] = linear.solve(inner, self.gamma, self.start[kept], transposed=True).x
-        return d
-
 
 def size_of_values(M: MDP) -> float:
     """The size of rewards, and of values with full information. Margins are shares of it, so that
@@ -443,10 +426,14 @@ def _improved(
             noise += 4 * missed
         changed = alive & (gain > noise)
         return np.where(changed, best, policy) if changed.any() else None
+    return switched(q, policy, allowed & alive[:, None])
+
+
+def switched(q: NDArray[Any], policy: Actions, allowed: Mask) -> Actions | None:
+    """The policy with the exactly better actions of `q[i, a]`. None if there are none."""
     better = policy.copy()
-    for i in np.flatnonzero(alive).tolist():
-        options = np.flatnonzero(allowed[i]).tolist()
-        top = max(options, key=lambda a: q[i, a])
+    for i in np.flatnonzero(allowed.any(axis=1)).tolist():
+        top = max(np.flatnonzero(allowed[i]).tolist(), key=lambda a: q[i, a])
         if q[i, top] > q[i, policy[i]]:
             better[i] = top
     return None if np.array_equal(better, policy) else better

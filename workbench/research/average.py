@@ -54,7 +54,7 @@ from workbench.optima.mdp import (
     visited_size,
 )
 from workbench.optima.memoryless import SearchLimits, deterministic_optimum
-from workbench.optima.optimum import HistoryOptimum, MemorylessOptimum
+from workbench.optima.optimum import HistoryOptimum
 from workbench.research.gain_process import (
     GainOptimum,
     bound_gain_below,
@@ -177,14 +177,6 @@ def _size_on_the_way(M: MDP, policy: Actions, found: Differential) -> float:
     met = np.flatnonzero(found.chain.visited)
     paid = M.sizes[met, policy[met]]
     return float(max(np.max(paid, initial=0.0), np.max(np.abs(found.bias[met]), initial=0.0)))
-
-
-def best_average_deterministic(
-    P: POMDP, exact: bool, limits: SearchLimits, start: Policy | None
-) -> MemorylessOptimum:
-    """`best_memoryless(P, criterion="average")`, its arguments checked."""
-    criterion = AverageCriterion(P)
-    return deterministic_optimum(criterion, exact, limits, start)
 
 
 # ---------------------------------------------------------------------- stochastic policies

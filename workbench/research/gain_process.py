@@ -41,6 +41,7 @@ from workbench.optima.mdp import (
     optimal,
     relative_rounding,
     round_up,
+    switched,
     upper_bound,
 )
 
@@ -217,10 +218,10 @@ def _iterate(
             return policy, found.bias
         far, near = still.q(found.gain), M.q(found.bias)
         if exact:
-            better = _switched(far, policy, allowed)
+            better = switched(far, policy, allowed)
             if better is None:
                 level = far == found.gain[:, None]
-                better = _switched(near, policy, allowed & np.asarray(level, dtype=bool))
+                better = switched(near, policy, allowed & np.asarray(level, dtype=bool))
         else:
             # rounded entry by entry: the price of a forbidden action blurs that action alone
             units = _STRICT * (1 + M.longest_row)
@@ -246,15 +247,6 @@ def _switched_floats(
     off = np.maximum(room[everyone, best], room[everyone, policy])
     changed = masked[everyone, best] > q[everyone, policy] + off
     return np.where(changed, best, policy) if changed.any() else None
-
-
-def _switched(q: NDArray[Any], policy: Actions, allowed: Mask) -> Actions | None:
-    better = policy.copy()
-    for i in range(len(policy)):
-        top = max(np.flatnonzero(allowed[i]).tolist(), key=lambda a: q[i, a])
-        if q[i, top] > q[i, policy[i]]:
-            better[i] = top
-    return None if np.array_equal(better, policy) else better
 
 
 def _levels(M: MDP, part: NDArray[np.int64], staying: Mask, h: NDArray[Any]) -> list[Any]:
