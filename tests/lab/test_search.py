@@ -175,11 +175,6 @@ def test_fewer_bits_than_the_bound_asks_for_can_be_enough():
     assert is_sufficiently_expressive(P, f"B{promised_bits(P, 40) - 1}")
 
 
-@pytest.mark.slow
-def test_the_printed_bound_fails_from_seed_0_too():
-    assert len(search("bound-not-expressive", HIDDEN_SIDE, method="random", tries=40_000, keep=1))
-
-
 # ---------------------------------------------------------------------- quick and exact judgements
 
 
@@ -381,15 +376,6 @@ def test_merging_symmetric_copies_loses_no_find():
     assert merged.exhaustive
     assert 0 < len(merged) < merged.judged < whole.judged
     assert {canonical(space, code, kinds) for code in codes(whole)} == set(codes(merged))
-
-
-@pytest.mark.slow
-def test_merging_loses_no_task_on_which_greedy_lowers_the_return():
-    space = DeterministicPOMDPs(2, 2, 1, 0, 1, gamma=HALF)
-    merged, whole = (search("greedy-lowers", space, keep=None, merge=kinds) for kinds in (None, ()))
-    assert merged.provable
-    assert {canonical(space, code) for code in codes(whole)} == set(codes(merged))
-    assert len(merged) > 0
 
 
 def test_exhaustive_counts_what_it_looked_at():

@@ -181,7 +181,9 @@ def test_a_memory_that_reads_rewards_is_capped_by_its_own_histories():
     )
     assert reads_rewards(P, reads)
     assert history_cap(P).upper == F(3, 2)
+    assert best_history(P).value == F(3, 2)
     assert history_cap(augment(P, reads)).upper == F(5, 2)
+    assert best_memoryless(augment(P, reads), exact=True).value == F(5, 2)
 
 
 def test_tiger_with_two_bits_is_certified_by_the_histories_of_tiger():

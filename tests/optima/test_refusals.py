@@ -21,10 +21,9 @@ from workbench.sufficiency.census import count_task
 F = Fraction
 
 
-def task(name: str, p, **others) -> POMDP:
-    """Actions "stay" and "go", one look, gamma 1, from "s" to "end"."""
-    given = {"A": ("stay", "go"), "mu": {"s": 1}, "gamma": 1, "terminal": {"end"}}
-    return POMDP.from_functions(name=name, p=p, omega=lambda s: {"o": 1}, **(given | others))
+def task(name: str, p, mu="s") -> POMDP:
+    """Actions "stay" and "go", one look, gamma 1, to "end"."""
+    return small_task(name, p, mu, A=("stay", "go"))
 
 
 def clock() -> POMDP:

@@ -77,19 +77,6 @@ def test_smallest_memories_that_encode_an_optimal_policy(task, kind, k):
         assert answer.best == reference.best_history(P, 3)
 
 
-def test_b2_is_the_smallest_binary_memory_that_encodes_an_optimal_policy_of_recall():
-    P = recall()
-    best = reference.best_history(P, 3)
-    assert not reference.encodes(P, attach("B1", P), best)  # all 3^2 2^2 policies
-    assert not can_encode_optimal(P, "B1")
-    assert can_encode_optimal(P, "B2").best == best == P.gamma**2
-
-
-def test_one_bit_encodes_what_is_not_expressive_for_recall4():
-    assert can_encode_optimal(recall4(), "B1")
-    assert not is_sufficiently_expressive(recall4(), "B1")
-
-
 def test_gravity_needs_a_memory_and_its_best_value_takes_twelve_steps():
     assert not can_encode_optimal(gravity(), "none")
     assert can_encode_optimal(gravity(), "B1").best == Fraction(19, 20) ** 11

@@ -110,22 +110,6 @@ def test_two_runs_at_once_share_the_work_and_compute_nothing_twice(tmp_path, und
     check(folder, undisturbed)
 
 
-def test_a_damaged_cell_is_found_by_its_checksum_and_computed_again(tmp_path, undisturbed):
-    folder = tmp_path / "out"
-    complete(folder)
-    victims = sorted((folder / "cells").glob("*.parquet"))[:2]
-    victims[0].write_bytes(victims[0].read_bytes()[:-100])
-    changed = bytearray(victims[1].read_bytes())
-    changed[200] ^= 4
-    victims[1].write_bytes(bytes(changed))
-    assert complete(folder) == (2, len(undisturbed) - 2)
-    assert {path.name for path in (folder / "cells" / "set-aside").rglob("*.parquet")} == {
-        path.name for path in victims
-    }
-    (folder / "cells" / "set-aside").rename(tmp_path / "aside")
-    check(folder, undisturbed)
-
-
 def test_cells_of_figures_and_of_sweeps_are_the_same_cells(tmp_path):
     """A sweep with the settings of a figure finds what `workbench reproduce` has computed."""
     figure = FIGURES["fig11"].with_length(5, 1000, 100).with_memories(["B1"])
