@@ -112,7 +112,6 @@ def test_load_unload_has_a_stochastic_maximum_and_a_saddle_below_it():
 @given(pomdps(most_states=3, most_observations=2, most_actions=2), st.integers(0, 100))
 def test_ascent_ends_at_a_point_that_is_listed(P, seed):
     found = critical_points(P)
-    assert len(found) <= found.bezout
     best = best_memoryless(P, deterministic=False, starts=2)
     for point in found:
         assert float(point.value) <= best.bound + 1e-9
@@ -187,7 +186,8 @@ def test_roots_of_a_circle_and_a_line():
 
 def test_time_that_is_up_leaves_faces_undecided():
     found = critical_points(load_unload(), max_seconds=1e-9)
-    assert found.undecided == found.faces
+    assert found.undecided > 1
+    assert len(found) == 0
     assert not found.complete
 
 

@@ -14,7 +14,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
 from workbench.learning.textbook_learners import MonteCarlo
-from workbench.research import greedy_tree
+from workbench.research import greedy_bounds
 from workbench.research.greedy_bounds import GreedyBounds, extreme
 
 TENTH = Fraction(1, 10)
@@ -48,7 +48,7 @@ def test_a_tree_finds_what_a_list_finds(data):
         return
     listed = equilibria(P, learner, exact=True, symmetry=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(greedy_tree, "MOST_LISTED_AT_ONCE", 1)
+        patch.setattr(greedy_bounds, "MOST_LISTED_AT_ONCE", 1)
         branched = equilibria(P, learner, exact=True, symmetry=False, branch=True)
     assert branched.complete
     assert branched.nodes >= 1

@@ -33,8 +33,14 @@ from workbench.core.pomdp import POMDP
 from workbench.equilibrium.equilibria import MOST_BRANCHED, GreedySearch
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
 from workbench.equilibrium.learned_values import check_epsilon
-from workbench.research.greedy_bounds import Domains, GreedyBounds, ValueBounds, value_range
-from workbench.research.greedy_tree import branching_row, count_choices
+from workbench.research.greedy_bounds import (
+    Domains,
+    GreedyBounds,
+    ValueBounds,
+    branching_row,
+    count_choices,
+    value_range,
+)
 from workbench.results.json import encode
 
 MOST_SETS = 2_000

@@ -2,7 +2,7 @@
 
 For each greedy policy g: behave epsilon-greedily on g for ever, let the learner converge to its
 table q_g (`learned_values`), and look whether g is greedy on q_g. Where there are too many to look
-at each, sets of them are refuted by bounds (`greedy_bounds`, `greedy_tree`).
+at each, sets of them are refuted by bounds (`greedy_bounds`).
 
     strict    g(o) is the only best action in every row: with small steps the learner stays there
     tied    g is greedy on q_g, but some row has several best actions: q_g lies on a border of cells
@@ -15,20 +15,11 @@ maximum norm, whose every eigenvalue has a negative real part; `rate` is the lar
 
 >>> from fractions import Fraction
 >>> from workbench.core.learners import QLearning
->>> from workbench.core.pomdp import POMDP
->>> P = POMDP.from_functions(
-...     name="twice",
-...     A=["l", "r"],
-...     p=lambda s, a: {("end", int(s == a)) if s else (a, 0): 1},
-...     omega=lambda s: {"o": 1},
-...     mu={"": 1},
-...     gamma=Fraction(1, 2),
-...     terminal={"end"},
-... )
+>>> from workbench.improvement.batch import sequence_task
+>>> P = sequence_task([[1, 0], [0, 1]])
 >>> found = equilibria(P, QLearning(epsilon=Fraction(1, 10)), exact=True)
 >>> [(e.policy.row("o"), e.value, e.strict) for e in found], found.complete
-([({'l': Fraction(1, 1)}, Fraction(1, 2), True), ({'r': Fraction(1, 1)}, Fraction(1, 2), True)],
-True)
+([({0: Fraction(1, 1)}, Fraction(1, 1), True), ({1: Fraction(1, 1)}, Fraction(1, 1), True)], True)
 """
 
 from __future__ import annotations
@@ -180,7 +171,8 @@ class Equilibria(Findings[Equilibrium], Showing, Drawn):
     found : the fixed points; of those that permutations of memory states carry into one another,
         one at least.
     cells : how many greedy policies there are; looked_at : how many were looked at one by one.
-    nodes : how many sets of them were looked at by bounds (`greedy_tree`); 0 where all were listed.
+    nodes : how many sets of them were looked at by bounds (`greedy_bounds`); 0 where all were
+        listed.
     covered : how many are decided, one by one, by symmetry or in a set.
     complete : whether that is all.
     undefined : how many have no table: a row is never visited (epsilon 0), or nothing ever ends.
@@ -475,7 +467,7 @@ class GreedySearch:
         return self._result(complete, covered=self.cells if complete else self.looked_at)
 
     def _branch(self, task: DenseTask, nodes: int, until: float) -> Equilibria:
-        from workbench.research.greedy_tree import GreedyTree  # loaded for who asks
+        from workbench.research.greedy_bounds import GreedyTree  # loaded for who asks
 
         tree = GreedyTree(task)
         given_up = 0

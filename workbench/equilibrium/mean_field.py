@@ -184,18 +184,11 @@ def mean_field(
 
     >>> from fractions import Fraction
     >>> from workbench.core.learners import QLearning
-    >>> P = POMDP.from_functions(
-    ...     name="one step",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {("end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[1, 0], [0, 0]])
     >>> flow = mean_field(P, QLearning(epsilon=0.5, initial=0), time=100)
-    >>> flow.ended, flow.q.raw.round(3).tolist(), flow.policy["o", 1]
-    ('settled', [[0.0, 1.0]], 1.0)
+    >>> flow.ended, flow.q.raw.round(3).tolist(), flow.policy["o", 0]
+    ('settled', [[0.75, 0.375]], 1.0)
 
     See also: `equilibria`, `phase_plane`, `observation_mdp`.
     """

@@ -14,20 +14,13 @@ one-step TD to its q_pi: the numbers that `td_values` gives.
 >>> from workbench.core.evaluate import evaluate
 >>> from workbench.core.td import td_values
 >>> from workbench.core.policy import uniform
->>> P = POMDP.from_functions(
-...     name="two coins",
-...     A=[0, 1],
-...     p=lambda s, a: {(s + 1, s * a): 1},
-...     omega=lambda s: {"o": 1},
-...     mu={0: 1},
-...     gamma=Fraction(1, 2),
-...     terminal={2},
-... )
+>>> from workbench.improvement.batch import sequence_task
+>>> P = sequence_task([[1, 0], [0, 0]]).with_gamma(Fraction(1, 2))
 >>> M = observation_mdp(P, uniform(P), exact=True)
 >>> M.p("o", 1)
-{('o', Fraction(0, 1)): Fraction(1, 2), ('end', Fraction(1, 1)): Fraction(1, 2)}
->>> evaluate(M, uniform(P), exact=True).q["o", 1], td_values(P, uniform(P), exact=True).q["o", 1]
-(Fraction(7, 12), Fraction(7, 12))
+{('o', Fraction(0, 1)): Fraction(1, 2), ('end', Fraction(0, 1)): Fraction(1, 2)}
+>>> evaluate(M, uniform(P), exact=True).q["o", 0], td_values(P, uniform(P), exact=True).q["o", 0]
+(Fraction(7, 24), Fraction(7, 24))
 """
 
 from __future__ import annotations

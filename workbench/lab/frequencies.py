@@ -13,7 +13,7 @@ apart, as unsure. A share is therefore a count and no proof about any one of its
 search or a claim reports about a table is proved by `exactly` of its statement, in fractions.
 
 Shares come with Clopper and Pearson's interval, which covers the true share with at least the
-probability asked for, whatever the unsure ones are.
+probability of 95%, whatever the unsure ones are.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ from workbench.lab.sequences import SequenceTasks
 
 MOST_TABLES = 3_000_000
 
+_CONFIDENCE = 0.95
+"""Of the intervals."""
+
 DISTRIBUTIONS = ("normal", "uniform", "integers", "one reward", "signs")
 
 
 @dataclass(frozen=True)
 class Share:
-    """A count of hits out of a total, with a confidence interval. The interval holds however many
-    of the `unsure` ones are hits.
+    """A count of hits out of a total, with a 95% confidence interval. It holds however many of the
+    `unsure` ones are hits.
 
     >>> Share(5, 100), Share(5, 100, unsure=2)
     (5.0% [1.6%, 11.3%], 5.0% [1.6%, 13.9%], 2 unsure)
@@ -46,7 +49,6 @@ class Share:
 
     hits: int
     of: int
-    confidence: float = 0.95
     unsure: int = 0
 
     @property
@@ -56,7 +58,7 @@ class Share:
     @property
     def interval(self) -> tuple[float, float]:
         """Clopper and Pearson's, from that of no unsure one to that of all."""
-        tail, most = (1 - self.confidence) / 2, self.hits + self.unsure
+        tail, most = (1 - _CONFIDENCE) / 2, self.hits + self.unsure
         low = float(betaincinv(self.hits, self.of - self.hits + 1, tail)) if self.hits else 0.0
         high = float(betaincinv(most + 1, self.of - most, 1 - tail)) if most < self.of else 1.0
         return low, high
@@ -123,7 +125,7 @@ def how_common(rewards: NDArray[np.float64], memories: Iterable[str]) -> dict[st
     """
     shares = {}
     for memory in memories:
-        found = _ended(rewards, memory)
+        found = stuck(rewards, memory)
         hits = int((found.stuck & ~found.unsure).sum())
         shares[memory] = Share(hits, len(rewards), unsure=int(found.unsure.sum()))
     return shares
@@ -146,11 +148,5 @@ def stuck_with_all(rewards: NDArray[np.float64], memories: Sequence[str]) -> NDA
     """
     left = np.arange(len(rewards))
     for memory in memories:
-        left = left[_ended(rewards[left], memory).stuck] if len(left) else left
+        left = left[stuck(rewards[left], memory).stuck] if len(left) else left
     return left
-
-
-def _ended(rewards: NDArray[np.float64], memory: str) -> BatchResult:
-    """Where the loops end, in floats. The few runs that floats cannot decide are not repeated: over
-    so many tables they would take most of the time."""
-    return stuck(rewards, memory)

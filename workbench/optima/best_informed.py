@@ -18,17 +18,8 @@ from workbench.optima.mdp import from_states, optimal, require_end
 def best_informed(P: POMDP, exact: bool = False) -> Number:
     """The best value if the agent saw the state: no history and no memory gives more.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="coin",
-    ...     A=["heads", "tails"],
-    ...     p=lambda s, a: {("end", int(s == a)): 1},
-    ...     gamma=1,
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"heads": 0.5, "tails": 0.5},
-    ...     terminal={"end"},
-    ... )
-    >>> best_informed(P)
+    >>> from pomdps import recall4
+    >>> best_informed(recall4())
     1.0
     """
     require_real_numbers(P, exact)

@@ -41,17 +41,10 @@ def limit_values(P: POMDP, behaviour: Policy, exact: bool = False) -> Table:
 
     >>> from fractions import Fraction
     >>> from workbench.core.policy import uniform
-    >>> P = POMDP.from_functions(
-    ...     name="two coins",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(s + 1, s * a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={0: 1},
-    ...     gamma=Fraction(1, 2),
-    ...     terminal={2},
-    ... )
-    >>> limit_values(P, uniform(P), exact=True)["o", 1]
-    Fraction(2, 3)
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[1, 0], [0, 0]]).with_gamma(Fraction(1, 2))
+    >>> limit_values(P, uniform(P), exact=True)["o", 0]
+    Fraction(1, 3)
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"limit_values needs a POMDP, not {P!r}")
@@ -97,17 +90,11 @@ def cyclic_limits(P: POMDP, behaviours: Sequence[Policy], exact: bool = False) -
         begins with the first.
 
     >>> from fractions import Fraction
-    >>> P = POMDP.from_functions(
-    ...     name="in turns",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(1 - s, int(a == s)): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={0: 1},
-    ...     gamma=Fraction(1, 2),
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[1, 0], [0, 0]]).with_gamma(Fraction(1, 2))
     >>> from workbench.core.policy import uniform
     >>> [q["o", 0] for q in cyclic_limits(P, [uniform(P)] * 2, exact=True)]
-    [Fraction(2, 1), Fraction(1, 1)]
+    [Fraction(1, 4), Fraction(1, 2)]
     """
     if not isinstance(P, POMDP):
         raise WrongType(f"cyclic_limits needs a POMDP, not {P!r}")

@@ -117,12 +117,10 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
         which are then not simple roots, or needed more boxes than allowed.
     flat : faces on which the return does not change along some direction; points there are not
         isolated and not listed.
-    faces, boxes : faces looked at, boxes bounded.
+    boxes : how many were bounded.
     degrees : `degrees[o]`, the degree of J in the row of o, empty if the time did not suffice to
         compute J; most : `most[o]`, how many states show
         o, which bounds it.
-    bezout : the product of the degrees of the equations, added up over the faces: no more isolated
-        points than that.
 
     `plot` draws the policy of the best point.
     """
@@ -133,11 +131,9 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
     points: tuple[CriticalPoint, ...]
     undecided: int
     flat: int
-    faces: int
     boxes: int
     degrees: tuple[int, ...]
     most: tuple[int, ...]
-    bezout: int
 
     def drawn_from(self) -> tuple[Any, ...]:
         return (self.points[0].policy,) if self.points else (self,)
@@ -281,7 +277,7 @@ def critical_points(
     with flint.ctx.workprec(PRECISION):
         surface = _surface(P, options, until)
         found: list[CriticalPoint] = []
-        undecided = boxes = bezout = flat = 0
+        undecided = boxes = flat = 0
         # vertices cost nothing, so that time that runs out leaves the largest faces undecided
         for face in sorted(faces, key=lambda face: face.dimension):
             if surface is None or time.monotonic() > until:
@@ -292,25 +288,22 @@ def critical_points(
             except KeyboardInterrupt:
                 if not found:
                     raise  # there is nothing to show
-                until, looked = -math.inf, _Looked([], 1, 0, 0)
+                until, looked = -math.inf, _Looked([], 1, 0)
             if looked is None:
                 flat += 1
                 continue
             found += looked.points
             undecided += looked.undecided
             boxes += looked.boxes
-            bezout += looked.bezout
     found.sort(key=lambda point: (-float(point.value), point.dimension))
     return CriticalPoints(
         P=P,
         points=tuple(found),
         undecided=undecided,
         flat=flat,
-        faces=len(faces),
         boxes=boxes,
         degrees=() if surface is None else surface.degrees,
         most=tuple(int(x) for x in shown),
-        bezout=bezout,
     )
 
 
@@ -452,7 +445,6 @@ class _Looked:
     points: list[CriticalPoint]
     undecided: int
     boxes: int
-    bezout: int
 
 
 def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _Looked | None:
@@ -494,7 +486,6 @@ def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _L
         if len(support) > 1
     ]
     system_of = [_strip(equation, rim) for equation in equations]
-    bezout = math.prod(int(equation.total_degree()) for equation in system_of)
     roots: list[Box] = [[]]
     undecided = boxes = 0
     if equations:
@@ -513,7 +504,7 @@ def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _L
         flat = any(not gain < 0 for gain in gains)
         kind = "degenerate" if flat else _kind(surface, face, equations, root)
         points.append(_point(surface, face, variables, root, kind))
-    return _Looked(points, undecided, boxes, bezout)
+    return _Looked(points, undecided, boxes)
 
 
 def _strip(poly: Polynomial, rim: list[Polynomial]) -> Polynomial:

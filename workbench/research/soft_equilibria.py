@@ -18,7 +18,6 @@ at which rows tie.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -63,8 +62,7 @@ class SoftEquilibrium:
     Attributes
     ----------
     q : `q[o, a]` in floats; undefined in rows that no behaviour sees.
-    radius : each entry of the true table is closer to q than this.
-    apart : in each entry this close around, there is no other fixed point.
+    radius : each entry of the true table is closer to q than this, and no other fixed point is.
     policy : the behaviour, in floats; value : what it is worth.
     rate : the largest real part of an eigenvalue of the mean field there; negative: it attracts.
     """
@@ -72,7 +70,6 @@ class SoftEquilibrium:
     P: POMDP
     q: Table
     radius: float
-    apart: float
     policy: Policy
     value: float
     rate: float
@@ -163,18 +160,11 @@ def soft_equilibria(
     max_seconds : of the search; boxes that it does not come to stay in `left`.
 
     >>> from workbench.core.learners import QLearning
-    >>> P = POMDP.from_functions(
-    ...     name="one step",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {("end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[1, 0], [0, 0]])
     >>> found = soft_equilibria(P, QLearning(), 1)
     >>> len(found), found.complete, found[0].policy.prob.floats.round(3).tolist()
-    (1, True, [[0.269, 0.731]])
+    (1, True, [[0.571, 0.429]])
 
     See also: `equilibria`, `SoftQLearning`, `SoftSarsa`.
     """
@@ -215,7 +205,7 @@ def soft_equilibria(
     ]
     start = system.coordinates(system.followed(np.zeros(size)))
     result = isolate(system, whole, most if bounded else 0, [start], until=deadline(max_seconds))
-    kept = [_equilibrium(system, zero, alone) for zero, alone in system.known(result)]
+    kept = [_equilibrium(system, zero) for zero in result.zeros]
     return SoftEquilibria(
         P=P,
         learner=learner,
@@ -424,16 +414,6 @@ class SoftSystem:
         J = J.reshape(nO * nA, nO * nA) - np.diag(np.repeat(weight.sum(axis=0), nA))
         return flint.arb_mat(nO * nA, nO * nA, list(J.reshape(-1)))
 
-    def known(self, result: Any) -> Iterator[tuple[Box, Box]]:
-        """Each zero with the largest box in which it is alone."""
-        for zero in result.zeros:
-            holders = [
-                box
-                for box in result.alone
-                if all(b.contains(a) for a, b in zip(zero, box, strict=True))
-            ]
-            yield zero, max(holders, key=lambda box: min(float(v.rad()) for v in box))
-
 
 def _in_balls(task: DenseTask) -> dict[str, Any]:
     """The arrays of a dense task in balls, from the exact numbers of its POMDP."""
@@ -459,7 +439,7 @@ def _sum(subscripts: str, *tables: Any) -> Any:
     return np.einsum(subscripts, *tables, optimize=True)
 
 
-def _equilibrium(system: SoftSystem, zero: Box, alone: Box) -> SoftEquilibrium:
+def _equilibrium(system: SoftSystem, zero: Box) -> SoftEquilibrium:
     task = system.task
     P = task.P
     table = system.table(zero)
@@ -471,15 +451,10 @@ def _equilibrium(system: SoftSystem, zero: Box, alone: Box) -> SoftEquilibrium:
     policy = Policy(P, prob / prob.sum(axis=1, keepdims=True))
     # the middle is rounded to a float: its unit is part of the radius
     radius = max(float(v.rad()) + abs(float(v.mid())) * 2**-52 for v in table)
-    room = min(
-        float(min(x.lower() - box.lower(), box.upper() - x.upper()))
-        for x, box in zip(zero, alone, strict=True)
-    )
     return SoftEquilibrium(
         P=P,
         q=Table(raw, P.O, P.A, None, "q(o, a)"),
         radius=radius,
-        apart=room / 2,  # a lead is the difference of two entries
         policy=policy,
         value=to_float(evaluate(P, policy).value),
         rate=system.rate(middle),

@@ -16,9 +16,6 @@ Cells of one and the same answer are listed one by one; `regions` puts them toge
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -43,8 +40,8 @@ from workbench.equilibrium.learned_values import (
     deciding_rows,
     target_of,
 )
-from workbench.plain_numbers import deadline
-from workbench.progress import Waiting
+from workbench.plain_numbers import seconds_of
+from workbench.progress import TimeOver, Waiting, check_time, ends_in
 from workbench.research.square_sign import coefficients, sign_inside
 from workbench.results.findings import Findings
 from workbench.text import counted
@@ -163,24 +160,17 @@ def subdivide(
     max_seconds : of all the work; the answer then has no cells, and counts in `left` the policies
         that are not refuted.
 
-    >>> P = POMDP.from_functions(
-    ...     name="one step",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {("end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"s": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[1, 0], [0, 0]])
     >>> from workbench.core.learners import QLearning
     >>> found = subdivide(P, QLearning(), epsilon=sympy.Symbol("epsilon"))
     >>> [found.policies[i].row("o") for i in found[0].settled], found.refuted
-    ([{1: Fraction(1, 1)}], 1)
+    ([{0: Fraction(1, 1)}], 1)
 
     See also: `equilibria`, `soft_equilibria`.
     """
     P.require_all_actions("subdivide")
-    until = deadline(max_seconds)
+    seconds = seconds_of(max_seconds)
     target = target_of(learner)
     assert hasattr(learner, "epsilon")
     assert hasattr(learner, "gamma")
@@ -193,7 +183,7 @@ def subdivide(
         if isinstance(x, float):
             raise WrongType(f"with symbols {name} must be exact, not the float {x!r}")
     field = _field_of(P, epsilon)
-    return _Subdividing(P, learner, target, epsilon, field, until).run(symmetry)
+    return _Subdividing(P, learner, target, epsilon, field).run(symmetry, seconds)
 
 
 def refute_everywhere(
@@ -203,7 +193,7 @@ def refute_everywhere(
     q(o, a) > q(o, policy(o)) on the whole open square. None if no one pair does."""
     policy.fits(P)
     epsilon = check_epsilon(epsilon)
-    search = _Subdividing(P, learner, target_of(learner), epsilon, _field_of(P, epsilon), math.inf)
+    search = _Subdividing(P, learner, target_of(learner), epsilon, _field_of(P, epsilon))
     actions = np.asarray(policy.actions)[search.rows]
     pair = search.refuting(search.learned.q(policy)[search.rows], actions)
     return None if pair is None else (P.O[int(search.rows[pair[0]])], P.A[pair[1]])
@@ -219,10 +209,6 @@ def _field_of(P: POMDP, epsilon: Number) -> RationalFunctions:
     return RationalFunctions(found)
 
 
-class _TimeIsOver(Exception):
-    pass
-
-
 class _Subdividing:
     def __init__(
         self,
@@ -231,9 +217,7 @@ class _Subdividing:
         target: Target,
         epsilon: Number,
         field: RationalFunctions,
-        until: float,
     ):
-        self.until = until
         self.P, self.learner, self.target, self.epsilon = P, learner, target, epsilon
         self.field = field
         self.symbols = field.symbols
@@ -247,7 +231,7 @@ class _Subdividing:
                 "numbers, or a smaller memory"
             )
 
-    def run(self, symmetry: bool) -> Subdivision:
+    def run(self, symmetry: bool, seconds: float) -> Subdivision:
         actions = np.concatenate(list(blocks(self.P, self.rows, 4096, symmetry)))
         kept: list[tuple[NDArray[np.int64], list[Any]]] = []
         refutations: list[tuple[tuple[int, ...], int, int]] = []
@@ -256,9 +240,10 @@ class _Subdividing:
         answers: list[tuple[int, ...]] = []
         left = 0
         try:
-            with Waiting(f"fixed points on {self.P.name}, with symbols") as waiting:
+            what = f"fixed points on {self.P.name}, with symbols"
+            with ends_in(seconds), Waiting(what) as waiting:
                 for i, row in enumerate(actions):
-                    self._ask_the_clock()
+                    check_time()
                     q = self.learned.q(self._policy(row))[self.rows]
                     pair = self.refuting(q, row)
                     if pair is not None:
@@ -267,9 +252,9 @@ class _Subdividing:
                         kept.append((row, self._differences(q, row)))
                     waiting.report(i / len(actions), f"{i:,} of {len(actions):,}")
                 curves = self._curves(kept)
-                points = _points(curves, len(self.symbols), self._ask_the_clock)
+                points = _points(curves, len(self.symbols))
                 for point in points:
-                    self._ask_the_clock()
+                    check_time()
                     answers.append(
                         tuple(
                             i
@@ -277,7 +262,8 @@ class _Subdividing:
                             if all(_value(x, point) >= 0 for x in d)
                         )
                     )
-        except _TimeIsOver:
+        except TimeOver:
+            check_time()  # a limit around all of this
             left = len(actions) - len(refutations)
             points, answers = [], []
         used = sorted({i for answer in answers for i in answer})
@@ -307,10 +293,6 @@ class _Subdividing:
                 for point, answer in zip(points, answers, strict=True)
             ),
         )
-
-    def _ask_the_clock(self) -> None:
-        if time.monotonic() > self.until:
-            raise _TimeIsOver
 
     def _policy(self, actions: NDArray[np.int64]) -> Policy:
         whole = np.zeros(len(self.P.O), dtype=np.int64)
@@ -344,7 +326,7 @@ class _Subdividing:
         found: dict[str, Any] = {}
         for _, differences in kept:
             for d in differences:
-                self._ask_the_clock()
+                check_time()
                 for part in (d.num, d.den):
                     if part == 0 or part.is_constant():
                         continue
@@ -362,9 +344,8 @@ def _value(d: Any, point: tuple[Fraction, ...]) -> Any:
 # ---------------------------------------------------------------------- one point in each cell
 
 
-def _points(curves: list[Any], n: int, ask: Callable[[], None]) -> list[tuple[Fraction, ...]]:
-    """A rational point in each open cell of (0, 1)^n between the curves. `ask` is called between
-    two points, and may raise."""
+def _points(curves: list[Any], n: int) -> list[tuple[Fraction, ...]]:
+    """A rational point in each open cell of (0, 1)^n between the curves."""
     if n == 1:
         return [(x,) for x in _between(_roots([_univariate(c, 0) for c in curves]))]
     # where, on the last axis, two curves cross, or one turns, goes to infinity, or passes a side of
@@ -379,12 +360,12 @@ def _points(curves: list[Any], n: int, ask: Callable[[], None]) -> list[tuple[Fr
         if int(c.degrees()[0]) > 1:
             special.append(_univariate(c.discriminant(0), 1))
         for other in curves[:i]:
-            ask()
+            check_time()
             if int(other.degrees()[0]) > 0:
                 special.append(_univariate(c.resultant(other, 0), 1))
     found: list[tuple[Fraction, ...]] = []
     for y in _between(_roots(special)):
-        ask()
+        check_time()
         at = flint.fmpq(y.numerator, y.denominator)
         lines = [_univariate(c.subs({1: at}), 0) for c in curves]
         found += [(x, y) for x in _between(_roots(lines))]

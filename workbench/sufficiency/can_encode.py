@@ -40,6 +40,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,7 @@ def _on_beliefs(
     up_to_rounding: bool,
 ) -> Encoding:
     P = graph.P
+    answer = partial(Encoding, P.name, memory.name, method="beliefs")
     M = belief_process(graph, RATIONALS)
     best = optimal(M, first=optimal(floats).policy)
     if isinstance(best.value, float):
@@ -210,13 +212,7 @@ def _on_beliefs(
             raise NeverEnds(
                 f"gamma is 1 and no history-based policy of {P.name} ends with probability one"
             )
-        return Encoding(
-            P.name,
-            memory.name,
-            None,
-            "beliefs",
-            "returns are unbounded: a loop has positive reward",
-        )
+        return answer(None, reason="returns are unbounded: a loop has positive reward")
     value, q = RATIONALS.back(best.value), M.q(best.v)
     if P.allowed is not None:  # copies of actions are left out
         here = P.allowed[list(graph.o)]
@@ -247,14 +243,10 @@ def _on_beliefs(
             "some memoryless policy is optimal in every situation that it reaches, so it is worth "
             f"the best value {value}"
         )
-        return Encoding(
-            P.name, memory.name, True, "beliefs", reason, value, choice, searched=outcome.decisions
-        )
+        return answer(True, reason=reason, best=value, choice=choice, searched=outcome.decisions)
     if not outcome.finished:
         reason = f"the search for a policy was given up after {outcome.effort}"
-        return Encoding(
-            P.name, memory.name, None, "beliefs", reason, value, searched=outcome.decisions
-        )
+        return answer(None, reason=reason, best=value, searched=outcome.decisions)
     if up_to_rounding:
         near = _near_optimal(floats, best, q)
         if (
@@ -266,9 +258,7 @@ def _on_beliefs(
         f"no memoryless policy keeps to the optimal actions ({outcome.effort}), "
         f"which the best value {value} needs"
     )
-    return Encoding(
-        P.name, memory.name, False, "beliefs", reason, value, searched=outcome.decisions
-    )
+    return answer(False, reason=reason, best=value, searched=outcome.decisions)
 
 
 def _labelled(
@@ -300,6 +290,9 @@ def _nearly(
     """The answer of a policy that keeps to near-optimal actions, or None if there is none."""
     P = graph.P
     outcome = _run(graph, memory, near, budget, until)
+    answer = partial(
+        Encoding, P.name, memory.name, method="beliefs", best=value, searched=outcome.decisions
+    )
     if outcome.chosen is None or (P.gamma == 1 and not _ends(graph, memory, outcome.chosen)):
         if outcome.finished:
             return None
@@ -307,33 +300,20 @@ def _nearly(
             "no memoryless policy keeps to the optimal actions, and the search for one that does "
             f"up to rounding was given up after {outcome.effort}"
         )
-        return Encoding(
-            P.name, memory.name, None, "beliefs", reason, value, searched=outcome.decisions
-        )
+        return answer(None, reason=reason)
     choice, E = _labelled(P, memory, outcome.chosen), augment(P, memory)
     lacks = _most_lacking(E, Policy.deterministic(E, choice, otherwise=E.A[0]), value)
     reason = (
         "up to the rounding of floats some memoryless policy is optimal wherever it arrives: "
         f"the best value {value} is at most {lacks:.1g} more than it is worth"
     )
-    return Encoding(
-        task=P.name,
-        memory=memory.name,
-        holds=True,
-        method="beliefs",
-        reason=reason,
-        best=value,
-        choice=choice,
-        searched=outcome.decisions,
-        lacks=lacks,
-    )
+    return answer(True, reason=reason, choice=choice, lacks=lacks)
 
 
 def _run(
     graph: BeliefGraph, memory: Memory, allowed: list[set[int]], budget: int, until: float
 ) -> Outcome:
-    alike = memory.overwrites
-    search = WriteSearch(graph, memory, allowed, interchangeable=alike)
+    search = WriteSearch(graph, memory, allowed, interchangeable=memory.overwrites)
     what = f"an optimal policy of {graph.P.name} with {memory.name}"
     return search.run(budget, what, until)
 
@@ -376,6 +356,7 @@ def _by_bounds(P: POMDP, memory: Memory, until: float) -> Encoding:
     history = best_history(P, max_seconds=share_of(until, 3))
     exact = bool(history.exact and E.is_exact)
     best = history.value if history.exact else None
+    answer = partial(Encoding, P.name, memory.name, method="bounds", best=best)
     M = from_states(P, FLOATS)
     margin = 0 if exact else TOLERANCE * size_of_values(M)
     # a mixture can be worth V* where no deterministic policy is, if it is not the best policy of E
@@ -398,22 +379,20 @@ def _by_bounds(P: POMDP, memory: Memory, until: float) -> Encoding:
                 f"a memoryless policy is worth {policy.value}, and the best history-based value is "
                 f"{'no more' if lacks == 0 else f'at most {lacks:.1g} more'}"
             )
-            return Encoding(
-                P.name, memory.name, True, "bounds", reason, best, None, policy.policy, lacks=lacks
-            )
+            return answer(True, reason=reason, policy=policy.policy, lacks=lacks)
     bound = found[-1].bound  # on all memoryless policies that matter here
     if bound < history.lower:
         reason = (
             f"no memoryless policy is worth more than {bound}, but some "
             f"history-based policy is worth {history.lower}"
         )
-        return Encoding(P.name, memory.name, False, "bounds", reason, best)
+        return answer(False, reason=reason)
     reason = (
         f"the best memoryless value lies between {float(max(x.value for x in found)):.9g} and "
         f"{float(bound):.9g}, the best "
         f"history-based value between {float(history.lower):.9g} and {float(history.upper):.9g}"
     )
-    return Encoding(P.name, memory.name, None, "bounds", reason, best)
+    return answer(None, reason=reason)
 
 
 def _most_lacking(E: POMDP, pi: Policy, upper: Number) -> float:

@@ -61,18 +61,10 @@ def compare(
     max_nodes : of the branch and bound for the best memoryless policy.
     max_seconds : of each memory, shared among the searches; what they do not decide is None.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="two steps",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(("s", a) if s == "start" else "end", a): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"start": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[1, 0], [0, 0]])
     >>> [(row.memory, row.best.value, row.expressive) for row in compare(P, ["none", "OA1"])]
-    [('none', 2.0, False), ('OA1', 2.0, True)]
+    [('none', 1.0, False), ('OA1', 1.0, True)]
     """
     for one in memories:
         memory = attach(one, P)

@@ -103,19 +103,11 @@ def is_sufficiently_expressive(
     budget : the most decisions of the search; beyond it the answer is undecided.
     max_seconds : of listing beliefs and of the search; beyond it the answer is undecided.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="two steps",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"start": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[1, 0], [0, 0]])
     >>> is_sufficiently_expressive(P, "B1")
-    B1 is not sufficiently expressive for two steps: 3 beliefs share the last observation o, but
-    only 2 memory states are possible there
+    B1 is not sufficiently expressive for sequence task: 3 beliefs share the last observation o,
+    but only 2 memory states are possible there
     >>> is_sufficiently_expressive(P, "OA1").f
     {((None,), 'o', 0): 'push', ((None,), 'o', 1): 'push'}
 
@@ -238,15 +230,8 @@ def _overwritten(graph: BeliefGraph, memory: Memory, budget: int, until: float) 
         f"{len(clique)} situations must be told apart, since any two lead to different beliefs "
         f"with the same observation, but there are only {len(memory.M)} memory states"
     )
-    return Expressiveness(
-        graph.P.name,
-        memory.name,
-        False,
-        "clique",
-        reason,
-        clique=clique,
-        memory_states=len(memory.M),
-    )
+    answer = Expressiveness(graph.P.name, memory.name, False, "clique", reason)
+    return replace(answer, clique=clique, memory_states=len(memory.M))
 
 
 def _after(graph: BeliefGraph, pair: tuple[int, int] | None) -> History:
@@ -262,15 +247,9 @@ def _only_update(graph: BeliefGraph, memory: Memory) -> Expressiveness:
         reason = f"its only f keeps the {len(graph):,} reachable beliefs apart"
         return Expressiveness(graph.P.name, memory.name, True, "the only f", reason, f)
     clique = (checked.collision.history_1, checked.collision.history_2)
-    return Expressiveness(
-        graph.P.name,
-        memory.name,
-        False,
-        "the only f",
-        f"its only f makes {checked.collision}",
-        clique=clique,
-        memory_states=1,
-    )
+    reason = f"its only f makes {checked.collision}"
+    answer = Expressiveness(graph.P.name, memory.name, False, "the only f", reason)
+    return replace(answer, clique=clique, memory_states=1)
 
 
 def _searched(graph: BeliefGraph, memory: Memory, budget: int, until: float) -> Expressiveness:
@@ -282,19 +261,10 @@ def _searched(graph: BeliefGraph, memory: Memory, budget: int, until: float) -> 
         return Expressiveness(
             graph.P.name, memory.name, None, "search", reason, searched=outcome.decisions
         )
-    f = (
-        None
-        if outcome.chosen is None
-        else {(m, o, a): w for (m, o, a), (_, w) in outcome.chosen.items()}
-    )
-    return _answer(
-        graph,
-        memory,
-        f,
-        "search",
-        f"an exhaustive search finds no f ({outcome.effort})",
-        outcome.decisions,
-    )
+    chosen = outcome.chosen
+    f = None if chosen is None else {(m, o, a): w for (m, o, a), (_, w) in chosen.items()}
+    otherwise = f"an exhaustive search finds no f ({outcome.effort})"
+    return _answer(graph, memory, f, "search", otherwise, outcome.decisions)
 
 
 # ---------------------------------------------------------------------- counting

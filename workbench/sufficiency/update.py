@@ -73,16 +73,8 @@ def verify_f(P: POMDP, memory: Memory | Family | str, f: Update) -> Verification
     It ends, however many beliefs there are: every pair (m, o) may hold one belief, and a second one
     is a collision.
 
-    >>> from workbench.core.pomdp import POMDP
-    >>> P = POMDP.from_functions(
-    ...     name="two steps",
-    ...     A=[0, 1],
-    ...     p=lambda s, a: {(("s", a) if s == "start" else "end", 0): 1},
-    ...     omega=lambda s: {"o": 1},
-    ...     mu={"start": 1},
-    ...     gamma=1,
-    ...     terminal={"end"},
-    ... )
+    >>> from workbench.improvement.batch import sequence_task
+    >>> P = sequence_task([[1, 0], [0, 0]])
     >>> bool(verify_f(P, "OA1", lambda m, o, a: "push"))
     True
     >>> print(verify_f(P, "O1", lambda m, o, a: "push").collision)
