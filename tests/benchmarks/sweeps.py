@@ -50,7 +50,7 @@ def seconds(cells: list[Cell], folder: Path, name: str, workers: int) -> tuple[f
         list(finish_cells(warm, find_task, None, used))
         store = Store(folder)
         began, busy = time.perf_counter(), time.process_time()
-        for _ in finish_cells(cells, find_task, store, used, read=False):
+        for _ in finish_cells(cells, find_task, store, used):
             pass
         return time.perf_counter() - began, time.process_time() - busy
 

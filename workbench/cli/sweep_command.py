@@ -80,7 +80,7 @@ def _say_how_much(sweep: Sweep, folder: Path, workers: int, console: Console) ->
         tables = {
             name: fingerprint(find_task(name)) for name in dict.fromkeys(cell.task for cell in left)
         }
-        left = [cell for cell in left if not store.holds(cell.content(tables[cell.task]))]
+        left = [cell for cell in left if store.load(cell.content(tables[cell.task])) is None]
     with Waiting("calibrating") as waiting:
         seconds = estimate_seconds(left, find_task, waiting.report)
     steps = sum(cell.work for cell in left)
@@ -119,7 +119,7 @@ def _run(sweep: Sweep, folder: Path, executor: Executor, console: Console) -> No
     with executor as used, progress_display() as report:
         try:
             for one in finish_cells(
-                sweep.cells, find_task, store, used, report, budget=sweep.budget, read=False
+                sweep.cells, find_task, store, used, report, budget=sweep.budget
             ):
                 if one.failure is not None:
                     failed.append(one)

@@ -64,7 +64,7 @@ class Finished:
 
     Attributes
     ----------
-    outcome : what it holds; None if it was not read, or failed.
+    outcome : what it holds; None if it failed.
     found : whether it was in the store rather than computed by this run.
     failure : why it could not be computed; None if it was.
     """
@@ -143,19 +143,17 @@ def finish_cells(
     executor: Executor | None = None,
     report: Report | None = None,
     budget: Budget | None = None,
-    read: bool = True,
 ) -> Iterator[Finished]:
     """The same, cell by cell as they are finished or fail.
 
     Parameters
     ----------
     budget : when to begin no more; without one, all are begun.
-    read : whether to read the cells that are found.
     """
     wanted = sorted(set(cells), key=lambda cell: (cell.task, cell.memory, repr(cell)))
     tasks = {name: find(name) for name in dict.fromkeys(cell.task for cell in wanted)}
     with nullcontext(executor) if executor is not None else make_executor("threads") as used:
-        yield from _Work(wanted, tasks, store, used, report, budget or Budget(), read).all()
+        yield from _Work(wanted, tasks, store, used, report, budget or Budget()).all()
 
 
 @dataclass
@@ -168,7 +166,6 @@ class _Work:
     executor: Executor
     report: Report | None
     budget: Budget
-    read: bool
     claimed: set[str] = field(default_factory=set)
     begun: int = 0
     cells_done: int = 0
@@ -261,19 +258,14 @@ class _Work:
         if self.store is None:
             return None
         content = self._content(cell)
-        outcome = None
-        if not self.read:
-            if not self.store.holds(content):
-                return None
-        else:
-            columns = self.store.load(content)
-            if columns is None:
-                return None
-            try:
-                outcome = outcome_of(columns)
-            except ValueError as error:
-                self.store.put_aside(key_of(content), str(error))
-                return None
+        columns = self.store.load(content)
+        if columns is None:
+            return None
+        try:
+            outcome = outcome_of(columns)
+        except ValueError as error:
+            self.store.put_aside(key_of(content), str(error))
+            return None
         self.reused += 1
         self.steps -= cell.work
         return Finished(cell, outcome, found=True)

@@ -26,7 +26,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -74,14 +74,25 @@ class Store:
         for left in self.folder.glob(".part-*"):
             _remove_if_left(left)
 
-    def holds(self, content: dict[str, Any]) -> bool:
-        """Whether a cell is finished and whole. A damaged file is set aside."""
-        return self._read(content, lambda data: (record_of(data), True)) is True
-
     def load(self, content: dict[str, Any]) -> Columns | None:
-        """The columns of a cell, or None if it is not finished. A damaged file is set aside."""
-        found: Columns | None = self._read(content, unpack)
-        return found
+        """The columns of a cell, or None if it is not finished.
+
+        The record of its file must be the one that its name stands for; a damaged file, or another
+        one, is set aside.
+        """
+        path = self.path(key_of(content))
+        try:
+            found, columns = unpack(path.read_bytes())
+            if found != content:
+                raise ValueError("its record describes another cell")
+            return columns
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageError(f"cannot read {path}: {error.strerror or error}") from None
+        except ValueError as error:
+            self.put_aside(key_of(content), str(error))
+            return None
 
     def save(self, content: dict[str, Any], columns: Columns) -> None:
         """Keep the columns of a cell."""
@@ -90,25 +101,6 @@ class Store:
     def path(self, key: str) -> Path:
         """Where a cell is kept."""
         return self.folder / f"{key}{ENDING}"
-
-    def _read(
-        self, content: dict[str, Any], read: Callable[[bytes], tuple[dict[str, Any], Any]]
-    ) -> Any:
-        """The content of a cell's file beside its record, or None without a file. The record must
-        be the one that its name stands for."""
-        path = self.path(key_of(content))
-        try:
-            found, inside = read(path.read_bytes())
-            if found != content:
-                raise ValueError("its record describes another cell")
-            return inside
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StorageError(f"cannot read {path}: {error.strerror or error}") from None
-        except ValueError as error:
-            self.put_aside(key_of(content), str(error))
-            return None
 
     def put_aside(self, key: str, why: str) -> None:
         """Move a damaged cell out of the way, so that it counts as not computed."""
@@ -185,37 +177,11 @@ class _Damaged(ValueError):
     """Bytes that do not fit to the checksum that they hold."""
 
 
-def record_of(data: bytes) -> dict[str, Any]:
-    """The content of a cell, from the bytes of its file. `ValueError` if it holds something
-    else."""
-    with _opened(data) as (_, content):
-        return content
-
-
 def unpack(data: bytes) -> tuple[dict[str, Any], Columns]:
-    """The content and the columns of a cell. `ValueError` likewise, also for columns that are too
-    large or no numbers or words."""
-    with _opened(data) as (file, content):
-        about = file.metadata
-        groups = [about.row_group(i) for i in range(about.num_row_groups)]
-        if (
-            about.num_rows * about.num_columns > _MOST_VALUES
-            or sum(group.total_byte_size for group in groups) > 8 * _MOST_VALUES
-        ):
-            raise ValueError(f"it holds more than {_MOST_VALUES:,} numbers")
-        table = file.read(use_threads=False)
-        columns: Columns = {}
-        characters = 0
-        for name in table.column_names:
-            columns[name] = _numpy(name, table.column(name), 2 * _MOST_VALUES - characters)
-            if columns[name].dtype.kind == "U":
-                characters += columns[name].nbytes // 4
-        return content, columns
+    """The content and the columns of a cell, from the bytes of its file.
 
-
-@contextlib.contextmanager
-def _opened(data: bytes) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The file in these bytes, and its record. Errors of the library become a `ValueError`."""
+    `ValueError` if it holds something else, or columns that are too large or no numbers or words.
+    """
     pa, pq = need("pyarrow", "sweeps"), need("pyarrow.parquet", "sweeps")
 
     if not is_whole(data):
@@ -228,9 +194,27 @@ def _opened(data: bytes) -> Iterator[tuple[Any, dict[str, Any]]]:
             content = json.loads(file.metadata.metadata[b"content"])
             if not isinstance(content, dict):
                 raise ValueError("its record is no object")
-            yield file, content
+            return content, _columns(file)
     except (pa.ArrowException, OSError, KeyError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"it is no cell: {type(error).__name__}") from None
+
+
+def _columns(file: Any) -> Columns:
+    about = file.metadata
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    if (
+        about.num_rows * about.num_columns > _MOST_VALUES
+        or sum(group.total_byte_size for group in groups) > 8 * _MOST_VALUES
+    ):
+        raise ValueError(f"it holds more than {_MOST_VALUES:,} numbers")
+    table = file.read(use_threads=False)
+    columns: Columns = {}
+    characters = 0
+    for name in table.column_names:
+        columns[name] = _numpy(name, table.column(name), 2 * _MOST_VALUES - characters)
+        if columns[name].dtype.kind == "U":
+            characters += columns[name].nbytes // 4
+    return columns
 
 
 def _numpy(name: str, column: Any, most: int) -> Any:
