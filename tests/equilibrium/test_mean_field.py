@@ -127,19 +127,6 @@ def test_with_one_bit_recall4_slides_at_the_root_of_a_cubic():
     assert off[0.02] < 1e-3
 
 
-@pytest.mark.slow
-def test_recall4_agrees_with_its_mean_field_only_when_steps_are_tiny():
-    """With steps of 1/1000 noise keeps the learner at another policy; at 2/100000 it slides."""
-    E = augment(recall4(), "B1")
-    flow = mean_field(E, QLearning(epsilon=0.1), time=1500, dt=0.05)
-    off = {}
-    for step, steps in ((1e-3, 4_000_000), (2e-5, 200_000_000)):
-        run = learn(E, QLearning(epsilon=0.1, step=step), steps=steps, seeds=2)
-        off[step] = np.abs(run.tables["q"].mean(axis=0) - flow.q.raw)[flow.rows].max()
-    assert off[2e-5] < 0.02
-    assert off[1e-3] > 0.1
-
-
 @pytest.mark.parametrize("dt", [0.1, 0.05])
 def test_on_recall_with_one_bit_the_mean_field_goes_round(dt):
     """There is no fixed point, and it does not come to rest along ties either: over and over the

@@ -180,15 +180,6 @@ def test_an_optimal_policy_of_recall_is_refuted_everywhere_by_a_shortcut():
 
 
 @pytest.mark.slow
-def test_on_recall_with_oa1_the_only_fixed_point_is_worthless_for_every_epsilon():
-    found = subdivide(augment(recall(), "OA1"), QLearning(), epsilon=EPSILON)
-    assert found.values == (0,)
-    assert found.curves == ()
-    assert found.refuted == 1295
-    assert [cell.settled for cell in found] == [(0,)]
-
-
-@pytest.mark.slow
 def test_on_recall_with_oa1_no_fixed_point_earns_anything_whatever_epsilon_and_gamma():
     found = subdivide(augment(recall(), "OA1"), QLearning(), epsilon=EPSILON, gamma=GAMMA)
     assert found.values == (0, 0)

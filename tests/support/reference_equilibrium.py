@@ -8,7 +8,6 @@ policy is tried, one after the other.
 from __future__ import annotations
 
 import math
-import random
 from itertools import product
 
 STEPS = 600
@@ -153,38 +152,6 @@ def soft_distance(P, q: dict, tau: float, sarsa: bool = False) -> float:
         )
         for pair, row in seen.items()
     )
-
-
-def soft_run(P, tau: float, steps: int, seed: int, initial: float = 0.0) -> dict:
-    """The table of Q-learning that acts by a softmax, its n-th update of a pair by 1 / n^0.7."""
-    rng = random.Random(seed)
-    q: dict = {}
-    updates: dict = {}
-
-    def row(o):
-        return [q.setdefault((o, a), initial) for a in P.A]
-
-    def drawn(distribution):
-        outcomes = list(distribution.items())
-        return rng.choices([x for x, _ in outcomes], [float(y) for _, y in outcomes])[0]
-
-    s = drawn(P.mu)
-    o = drawn(P.omega(s))
-    for _ in range(steps):
-        row(o)
-        a = drawn(softmax(q, P.A, o, tau))
-        s, r = drawn(P.p(s, a))
-        target = float(r)
-        ended = s in P.terminal
-        if ended:
-            s = drawn(P.mu)
-        o_next = drawn(P.omega(s))
-        if not ended:
-            target += float(P.gamma) * max(row(o_next))
-        updates[o, a] = updates.get((o, a), 0) + 1
-        q[o, a] += (target - q[o, a]) / updates[o, a] ** 0.7
-        o = o_next
-    return q
 
 
 def cycle_by_force(P, behaviours: list, steps: int = 400) -> list:
