@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sympy
+from toy_tasks import small_task
 
 import workbench
 from pomdps import gravity, recall, recall4
@@ -77,13 +78,8 @@ def entangled() -> POMDP:
         for s in range(13)
         for a in range(2)
     }
-    return POMDP.from_functions(
-        name="entangled",
-        A=range(2),
-        p=lambda s, a: p[s, a],
-        omega=lambda s: {s % 3: 1},
-        mu={0: 1},
-        gamma=F(9, 10),
+    return small_task(
+        "entangled", lambda s, a: p[s, a], 0, A=range(2), omega=lambda s: {s % 3: 1}, gamma=F(9, 10)
     )
 
 
@@ -245,12 +241,12 @@ def test_classes_are_solved_together(monkeypatch):
     monkeypatch.setattr(Chain, "solve", spy)
     counts = []
     for n in (2, 40):
-        P = POMDP.from_functions(
-            name="apart",
+        P = small_task(
+            "apart",
+            lambda s, a: {(s, s): 1},
+            dict.fromkeys(range(n), F(1, n)),
             A=[0],
-            p=lambda s, a: {(s, s): 1},
             omega=lambda s: {0: 1},
-            mu=dict.fromkeys(range(n), F(1, n)),
             gamma=F(1, 2),
         )
         solved.clear()

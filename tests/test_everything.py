@@ -14,12 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_tasks import doors
+from toy_tasks import doors, small_task
 
 import workbench
 from pomdps import TASKS, recall, recall4
 from workbench import (
-    POMDP,
     ExpectedSarsa,
     Policy,
     QLearning,
@@ -156,14 +155,11 @@ def test_every_small_task_goes_through_everything(name, tmp_path, capsys):
 def test_a_task_that_is_made_up_does_so_as_well(tmp_path, capsys, monkeypatch):
     def coin():
         half = Fraction(1, 2)
-        return POMDP.from_functions(
-            name="coin",
+        return small_task(
+            "coin",
+            lambda s, a: {("end", 3 if s == a else 0): 1},
+            {"heads": half, "tails": half},
             A=["heads", "tails"],
-            p=lambda s, a: {("end", 3 if s == a else 0): 1},
-            omega=lambda s: {"o": 1},
-            mu={"heads": half, "tails": half},
-            gamma=1,
-            terminal={"end"},
         )
 
     record = type(TASKS["recall4"])(make=coin, title="A coin", text="Guess.", source="here")

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy_tasks import small_task
 
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
 from workbench.explorer.export import ExplorerEntry
@@ -54,14 +55,12 @@ class Tags(HTMLParser):
 def task(name: str, s: str, o: str, a: str) -> POMDP:
     """Two guesses in a row, so that it is a sequence task, with any words for labels."""
     other = a + "2"
-    return POMDP.from_functions(
-        name=name,
+    return small_task(
+        name,
+        lambda x, y: {((x, y), 0): 1} if x == s else {("end", Fraction(int(y == a))): 1},
+        {s: 1},
         A=[a, other],
-        p=lambda x, y: {((x, y), 0): 1} if x == s else {("end", Fraction(int(y == a))): 1},
         omega=lambda x: {o: 1},
-        mu={s: 1},
-        gamma=1,
-        terminal={"end"},
     )
 
 
@@ -161,14 +160,12 @@ def test_hostile_words_add_no_tag_and_no_attribute(plain, word, name, s, o, a):
 
 
 def test_notes_are_escaped():
-    loop = POMDP.from_functions(
-        name="n",
+    loop = small_task(
+        "n",
+        lambda s, a: {("end", 1): 1} if a == "go" else {(s, 0): 1},
+        {EVIL: 1},
         A=["go", "stay"],
-        p=lambda s, a: {("end", 1): 1} if a == "go" else {(s, 0): 1},
-        omega=lambda s: {"o": 1},
-        mu={EVIL: 1},
         gamma=Fraction(1, 2),
-        terminal={"end"},
     )
     found = evaluate(loop, Policy.deterministic(loop, {"o": "stay"}))
     assert EVIL in found.note  # else this test would say nothing

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import pomdps
 from strategies_beliefs import HALF, crisp, tiger
+from toy_tasks import small_task, task_like
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
@@ -48,29 +49,13 @@ def test_every_belief_about_the_force_in_gravity_is_certain():
 
 def test_b_0_weighs_the_states_by_mu():
     P = tiger()
-    skewed = POMDP.from_functions(
-        name="skewed",
-        A=P.A,
-        p=P.p,
-        omega=P.omega,
-        mu={"left": Fraction(9, 10), "right": Fraction(1, 10)},
-        gamma=0,
-        terminal={"end"},
-    )
+    skewed = task_like(P, "skewed", mu={"left": Fraction(9, 10), "right": Fraction(1, 10)}, gamma=0)
     assert belief(P, ("left",)) == {"left": Fraction(17, 20), "right": Fraction(3, 20)}
     assert belief(skewed, ("left",)) == {"left": Fraction(51, 52), "right": Fraction(1, 52)}
 
 
 def test_a_belief_conditions_on_the_episode_going_on_unless_told_otherwise():
-    P = POMDP.from_functions(
-        name="maybe",
-        A=["go"],
-        p=lambda s, a: {("on", 0): HALF, ("end", 0): HALF},
-        omega=lambda s: {"o": 1},
-        mu={"start": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("maybe", lambda s, a: {("on", 0): HALF, ("end", 0): HALF}, "start", A=["go"])
     assert belief(P, ("o", "go", "o")) == {"on": 1}
 
 
@@ -109,12 +94,12 @@ def test_floats_and_symbols_are_refused_by_name():
 
 
 def _noisy(right, wrong):
-    return POMDP.from_functions(
-        name="noisy",
+    return small_task(
+        "noisy",
+        lambda s, a: {(s, 0): 1},
+        {"a": HALF, "b": HALF},
         A=["look"],
-        p=lambda s, a: {(s, 0): 1},
         omega=lambda s: {s: right, "ab"["ba".index(s)]: wrong},
-        mu={"a": HALF, "b": HALF},
         gamma=HALF,
     )
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import pomdps
+from toy_tasks import small_task
 
 from workbench import (
     POMDP,
@@ -100,13 +101,12 @@ def test_states_without_hope_end_the_episode_and_make_the_time_infinite():
 
 def guess() -> POMDP:
     """Two locks that look alike; the wrong key jams them."""
-    return POMDP.from_functions(
-        name="two locks",
+    return small_task(
+        "two locks",
+        lambda s, a: {("open" if s == a else "jammed", 0): 1},
+        {"a": F(2, 3), "b": F(1, 3)},
         A=["a", "b"],
-        p=lambda s, a: {("open" if s == a else "jammed", 0): 1},
         omega=lambda s: {"door": 1},
-        mu={"a": F(2, 3), "b": F(1, 3)},
-        gamma=1,
         terminal={"open"},
     )
 
@@ -126,14 +126,8 @@ def sticky() -> POMDP:
             return {("exit", 0): F(1, 2), ("cell", 0): F(1, 2)} if a == "go" else {("hall", 0): 1}
         return {("cell", 0): 1} if a == "go" else {("hall", 0): 1}
 
-    return POMDP.from_functions(
-        name="sticky",
-        A=["go", "back"],
-        p=p,
-        omega=lambda s: {"dark": 1},
-        mu={"hall": 1},
-        gamma=1,
-        terminal={"exit"},
+    return small_task(
+        "sticky", p, "hall", A=["go", "back"], omega=lambda s: {"dark": 1}, terminal={"exit"}
     )
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_lab_batch import random_table
 from strategies import pomdps
+from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
 from pomdps.recalls import RECALL4_REWARDS, VARIANT_REWARDS
@@ -206,14 +207,8 @@ def test_a_spoiled_certificate_is_refused(what):
 def test_the_bound_over_histories_is_used_where_seeing_the_state_would_help():
     """A coin that nobody sees: guessing is worth 1/2 to every history, 1 to somebody who sees the
     coin."""
-    P = POMDP.from_functions(
-        name="coin",
-        A=[0, 1],
-        p=lambda s, a: {("end", int(s == a)): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: Fraction(1, 2), 1: Fraction(1, 2)},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "coin", lambda s, a: {("end", int(s == a)): 1}, {0: Fraction(1, 2), 1: Fraction(1, 2)}
     )
     certificate = through_json(certify(P, "B1"))
     assert (certificate["claim"], certificate["bound"]) == ("optimal", {"kind": "histories"})

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import pomdps
+from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
-from workbench import POMDP, QLearning, Sarsa, augment, equilibria
+from workbench import QLearning, Sarsa, augment, equilibria
 from workbench.certificates.set_bounds import set_bounds_certificate
 from workbench.checker.greedy_set_claims import SetBounds
 from workbench.checker.place_graph import PlaceGraph
@@ -174,12 +175,11 @@ def _holds(certificate, node, fixed):
 
 def test_an_episode_that_never_ends_and_a_place_met_twice_have_no_bounds():
     def loop(gamma, leak):
-        return POMDP.from_functions(
-            name="loop",
+        return small_task(
+            "loop",
+            lambda s, a: {("s", 0): 1 - leak, ("end", 1): leak} if leak else {("s", 0): 1},
+            "s",
             A=["a", "b"],
-            p=lambda s, a: {("s", 0): 1 - leak, ("end", 1): leak} if leak else {("s", 0): 1},
-            omega=lambda s: {"o": 1},
-            mu={"s": 1},
             gamma=gamma,
             terminal={"end"} if leak else (),
         )
@@ -216,15 +216,7 @@ def test_a_potential_holds_for_every_action_of_the_set_and_starts_below_zero(goo
     def p(s, a):
         return {("t", 0): 1} if (s, a) == ("s", "on") else {("end", 0): 1}
 
-    P = POMDP.from_functions(
-        name="on or off",
-        A=["on", "off"],
-        p=p,
-        omega=lambda s: {s: 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("on or off", p, "s", A=["on", "off"], omega=lambda s: {s: 1})
     E = PlaceGraph(read_task(model_json(P)), read_memory("none"))
     bounds = SetBounds(E, E.places, E.rows, E.actions, TENTH, greedy_target=True)
     half, first = Fraction(1, 2), [place[0] for place in E.places].index("s")

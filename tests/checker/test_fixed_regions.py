@@ -11,9 +11,10 @@ import sympy
 from certified import are_regions, paid_at_once, regions_of, returning
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
-from workbench import POMDP, QLearning, Sarsa, augment, subdivide
+from workbench import QLearning, Sarsa, augment, subdivide
 from workbench.certificates.fixed_regions import fixed_regions_certificate
 from workbench.checker.expressions import Polynomial, read_polynomial, renew_budget
 from workbench.checker.plane_polynomials import check_cells
@@ -193,14 +194,11 @@ def test_the_cells_of_a_subdivision_are_all_of_them_and_none_can_be_left_out(sho
     renew_budget()
     x, y = sympy.symbols("x y")
     curves = [sympy.sympify(c, rational=True) for c in shown]
-    P = POMDP.from_functions(
-        name="borders",
+    P = small_task(
+        "borders",
+        lambda s, a: {("end", curves[a - 1] if a else sympy.S(0)): 1},
+        "s",
         A=[0, *range(1, len(curves) + 1)],
-        p=lambda s, a: {("end", curves[a - 1] if a else sympy.S(0)): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
     )
     found = subdivide(P, QLearning(epsilon=Fraction(1, 2)))
     assert found.symbols == (x, y)

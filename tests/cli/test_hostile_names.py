@@ -5,24 +5,23 @@ import re
 from pathlib import Path
 
 import pytest
+from toy_tasks import small_task
 
 from workbench import QLearning, equilibria, save_pomdp
 from workbench.cli.main import app, main
 from workbench.console import plain_console, print_sheet
-from workbench.core.pomdp import POMDP
 
 NAME = "a [/red] task :smile:"
 
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory) -> str:
-    P = POMDP.from_functions(
-        name=NAME,
+    P = small_task(
+        NAME,
+        lambda s, a: {("[/end]", 1 if a == s else 0): 1},
+        "[/x]",
         A=["[/x]", "[bold]"],
-        p=lambda s, a: {("[/end]", 1 if a == s else 0): 1},
         omega=lambda s: {"[/o]": 1},
-        mu={"[/x]": 1},
-        gamma=1,
         terminal={"[/end]"},
     )
     path = tmp_path_factory.mktemp("hostile") / "[red].POMDP"
@@ -88,14 +87,8 @@ def test_control_characters_are_printed_as_escapes(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["sweep", str(spec)])
     assert r"a\x00\x1b[31mb = 1: unknown key" in capsys.readouterr().err
-    P = POMDP.from_functions(
-        name="a\x1b[31m task",
-        A=["\x07"],
-        p=lambda s, a: {("end", 0): 1},
-        omega=lambda s: {"\x1b": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "a\x1b[31m task", lambda s, a: {("end", 0): 1}, "s", A=["\x07"], omega=lambda s: {"\x1b": 1}
     )
     print_sheet(equilibria(P, QLearning()).sheet())
     plain_console().print(f"{P.name}: {P.A[0]}")

@@ -2,6 +2,7 @@
 
 import pytest
 import typer
+from toy_tasks import small_task
 from typer.testing import CliRunner
 
 from pomdps import recall4, t_maze
@@ -30,12 +31,8 @@ def test_the_exit_status_is_the_answer(arguments, status, words):
 
 
 def test_a_task_that_needs_no_memory_violates_at_least_one():
-    from workbench import POMDP
 
-    P = POMDP.from_functions(
-        name="seen", A=[0, 1], p=lambda s, a: {("end", int(a == s)): 1}, omega=lambda s: {s: 1},
-        mu={0: 1}, gamma=1, terminal={"end"},
-    )  # fmt: skip
+    P = small_task("seen", lambda s, a: {("end", int(a == s)): 1}, 0, omega=lambda s: {s: 1})
     found = needs_memory(P, ["B"], 1, Limits(seconds=0.2))
     assert violated(found, 1, False) == ["that seen needs memory is not the case"]
     assert violated(found, 0, True) == []

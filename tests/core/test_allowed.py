@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference import augmented, q_values, same_model, value_function
 from reference_improvement import oracle_loop
 from strategies import families, policies, pomdps
-from toy_tasks import doors
+from toy_tasks import doors, small_task
 
 from workbench import (
     POMDP,
@@ -102,13 +102,12 @@ def test_where_the_loop_ends_nothing_is_done_that_is_not_allowed(P, exact):
 
 def test_finite_horizons_are_decided_over_the_allowed_actions():
     """On the way to the limit an action that is missing is no rival."""
-    two = POMDP.from_functions(
-        name="two steps",
+    two = small_task(
+        "two steps",
+        lambda s, a: {(s + 1, {"a": 1, "b": 2}[a] if s else -1): 1},
+        0,
         A=["a", "b"],
-        p=lambda s, a: {(s + 1, {"a": 1, "b": 2}[a] if s else -1): 1},
         omega=lambda s: {s: 1},
-        mu={0: 1},
-        gamma=1,
         terminal={2},
         allowed=lambda o: ["b"] if o == 0 else ["a", "b"],
     )

@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toy_tasks import small_task
 
 from tests.support.strategies import pomdps
 from workbench import POMDP
@@ -38,39 +39,24 @@ def test_outcomes_that_end_lead_to_the_start(data):
 
 
 def test_ends_that_lead_to_one_start_are_added_up_in_floats_too():
-    P = POMDP.from_functions(
-        name="ends",
+    P = small_task(
+        "ends",
+        lambda s, a: {("won", 1): 0.25, ("lost", 1): 0.25, ("s", 1): 0.5},
+        "s",
         A=["go"],
-        p=lambda s, a: {("won", 1): 0.25, ("lost", 1): 0.25, ("s", 1): 0.5},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
         terminal={"won", "lost"},
     )
     assert repeat_episodes(P).p("s", "go") == {("s", 1.0): 1.0}
 
 
 def test_a_task_that_goes_on_is_itself():
-    P = POMDP.from_functions(
-        name="on",
-        A=["go"],
-        p=lambda s, a: {("s", 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=F(1, 2),
-    )
+    P = small_task("on", lambda s, a: {("s", 1): 1}, "s", A=["go"], gamma=F(1, 2))
     assert repeat_episodes(P) is P
 
 
 def test_episodes_that_take_no_time_are_refused():
-    P = POMDP.from_functions(
-        name="at once",
-        A=["go"],
-        p=lambda s, a: {("end", 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": F(1, 2), "end": F(1, 2)},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "at once", lambda s, a: {("end", 1): 1}, {"s": F(1, 2), "end": F(1, 2)}, A=["go"]
     )
     with pytest.raises(
         WorkbenchError, match="start in the terminal state end, and such an episode takes no time"

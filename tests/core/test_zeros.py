@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import same_model
 from strategies import policies, pomdps
+from toy_tasks import small_task, task_like
 
 from workbench import (
     POMDP,
@@ -38,14 +39,12 @@ def with_zeros(P: POMDP, zero: object, S: object = None, O: object = None) -> PO
     def p(s, a):
         return dict.fromkeys(pairs, zero) | P.p(s, a)
 
-    return POMDP.from_functions(
-        name=P.name,
-        A=P.A,
+    return task_like(
+        P,
+        P.name,
         p=p,
         omega=lambda s: dict.fromkeys(P.O, zero) | P.omega(s),
         mu=dict.fromkeys(P.S, zero) | dict(P.mu),
-        gamma=P.gamma,
-        terminal=lambda s: s in P.terminal,
         S=S,
         O=O,
     )
@@ -72,14 +71,13 @@ def test_zeros_change_nothing(P, zero, data):
 
 
 def room(omega, p=None, S=None, O=None, mu=None) -> POMDP:
-    return POMDP.from_functions(
-        name="room",
+    return small_task(
+        "room",
+        p or (lambda s, a: {("end", 1): 1}),
+        mu or {"s": 1},
         A=["go"],
-        p=p or (lambda s, a: {("end", 1): 1}),
         omega=omega,
-        mu=mu or {"s": 1},
         gamma=F(1, 2),
-        terminal=lambda s: s == "end",
         S=S,
         O=O,
     )
@@ -130,14 +128,12 @@ def test_declared_labels_stay_and_are_not_reached(zero):
 
 @pytest.mark.parametrize("zero", ZEROS, ids=repr)
 def test_an_action_without_a_chance_is_not_taken(zero):
-    P = POMDP.from_functions(
-        name="two",
+    P = small_task(
+        "two",
+        lambda s, a: {("end", 1) if a == "go" else ("s", 0): 1},
+        "s",
         A=["go", "never"],
-        p=lambda s, a: {("end", 1) if a == "go" else ("s", 0): 1},
         omega=lambda s: {"x": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
     )
     pi = Policy.from_mapping(P, {"x": {"go": 1, "never": zero}})
     assert pi.row("x") == {"go": 1}

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from toy_tasks import small_task
 
 jax = pytest.importorskip("jax", reason="jax is not installed: pip install -e '.[deep]'")
 pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[deep]'")
@@ -20,7 +21,7 @@ from reference_deep import (  # noqa: E402
 )
 
 from pomdps import gravity, hallway_cookie, recall4  # noqa: E402
-from workbench import POMDP, augment, gradient, random_pomdp, uniform  # noqa: E402
+from workbench import augment, gradient, random_pomdp, uniform  # noqa: E402
 from workbench.deep.advantage import advantages  # noqa: E402
 from workbench.deep.ddqn import explore, target_values, td_loss  # noqa: E402
 from workbench.deep.lstm import forget_ended, hidden_states, replay_sequence  # noqa: E402
@@ -89,12 +90,12 @@ def test_steps_have_the_distribution_of_the_exact_model(memory):
 
 
 def test_an_outcome_is_drawn_by_the_thresholds_of_the_tabular_learners():
-    P = POMDP.from_functions(
-        name="die",
+    P = small_task(
+        "die",
+        lambda s, a: {(f"{i}", i): Fraction(1, 5) for i in range(5)},
+        "0",
         A=["roll"],
-        p=lambda s, a: {(f"{i}", i): Fraction(1, 5) for i in range(5)},
         omega=lambda s: {s: 1},
-        mu={"0": 1},
         gamma=Fraction(1, 2),
     )
     layout, tables = layout_of(MemoryPair(P, "none"), 2)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from toy_tasks import small_task
 
 jax = pytest.importorskip("jax", reason="jax is not installed: pip install -e '.[deep]'")
 pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[deep]'")
@@ -11,7 +12,6 @@ pytest.importorskip("optax", reason="optax is not installed: pip install -e '.[d
 from pomdps import gravity, recall4, t_maze  # noqa: E402
 from workbench import (  # noqa: E402
     DDQN,
-    POMDP,
     PPO,
     MemoryPair,
     RecurrentPPO,
@@ -46,14 +46,12 @@ SMALL_LSTM = RecurrentPPO(
     gamma=1,
 )
 
-GUESS = POMDP.from_functions(
-    name="remember the colour",
+GUESS = small_task(
+    "remember the colour",
+    lambda s, a: {(s[1:], 0): 1} if len(s) > 1 else {("end", int(s == a[0])): 1},
+    {"ll": 0.5, "rr": 0.5},
     A=["left", "right"],
-    p=lambda s, a: {(s[1:], 0): 1} if len(s) > 1 else {("end", int(s == a[0])): 1},
     omega=lambda s: {s[0] if len(s) > 1 else "end" if s == "end" else "choose": 1},
-    mu={"ll": 0.5, "rr": 0.5},
-    gamma=1,
-    terminal={"end"},
 )
 """Two steps: left or right is shown first and has to be chosen then."""
 
@@ -149,16 +147,15 @@ def test_other_learners_go_on_from_files_too(learner, product, tmp_path):
 
 def door_and_yard():
     """Going in succeeds with probability 1/4; else one is in the yard for ever."""
-    return POMDP.from_functions(
-        name="door",
-        A=["in", "round"],
-        p=lambda s, a: (
+    return small_task(
+        "door",
+        lambda s, a: (
             {("end", 1): 0.25, ("yard", 0): 0.75} if a == "in" and s == "hall" else {("yard", 0): 1}
         ),
+        "hall",
+        A=["in", "round"],
         omega=lambda s: {s: 1},
-        mu={"hall": 1},
         gamma=0.9,
-        terminal={"end"},
     )
 
 
@@ -313,14 +310,12 @@ def test_bad_runs_are_refused(make, error, message):
 # ------------------------------------------------------------------ longer ones
 
 
-BANDIT = POMDP.from_functions(
-    name="bandit",
+BANDIT = small_task(
+    "bandit",
+    lambda s, a: {("end", {"left": 0.2, "middle": 1, "right": 0.5}[a]): 1},
+    "arms",
     A=["left", "middle", "right"],
-    p=lambda s, a: {("end", {"left": 0.2, "middle": 1, "right": 0.5}[a]): 1},
     omega=lambda s: {s: 1},
-    mu={"arms": 1},
-    gamma=1,
-    terminal={"end"},
 )
 
 

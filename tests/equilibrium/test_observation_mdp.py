@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_equilibrium import transitions, values
 from strategies import families, policies, pomdps
-from toy_tasks import small_task
+from toy_tasks import small_task, task_like
 
 from pomdps import recall, recall4
 from workbench import (
-    POMDP,
     Policy,
     QLearning,
     augment,
@@ -64,15 +63,7 @@ def test_its_q_values_are_those_of_one_step_td(data):
 
 @given(pomdps(most_observations=1, most_states=3))
 def test_a_task_whose_observations_tell_the_states_is_its_own_observation_mdp(P):
-    seen = POMDP.from_functions(
-        name="seen",
-        A=P.A,
-        p=P.p,
-        omega=lambda s: {s: 1},
-        mu=dict(P.mu),
-        gamma=P.gamma,
-        terminal={"end"},
-    )
+    seen = task_like(P, "seen", omega=lambda s: {s: 1})
     M = observation_mdp(seen, uniform(seen), exact=True)
     assert set(M.S) == set(seen.S)
     assert dict(M.mu) == dict(seen.mu)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from test_laboratory import Engine
+from toy_tasks import task_like
 
 from pomdps import heaven_hell, load_unload, recall4, tiger
-from workbench import POMDP, best_history, load_pomdp
+from workbench import best_history, load_pomdp
 
 py_mini_racer = pytest.importorskip(
     "py_mini_racer", reason="needs mini-racer, a JavaScript engine: extra test"
@@ -61,9 +62,7 @@ def test_the_regions_of_the_tiger_are_the_policys(js):
 
 
 def starting(P, belief):
-    return POMDP.from_functions(
-        name=P.name, A=P.A, p=P.p, omega=P.omega, mu=belief, gamma=P.gamma, terminal=P.terminal
-    )
+    return task_like(P, P.name, mu=belief)
 
 
 def test_the_bounds_hold_at_other_beliefs(js):

@@ -9,12 +9,12 @@ import pytest
 from drawn import EMPTY, ONE, TWO, arrows, best, meet, meet_slice, texts
 from matplotlib import pyplot
 from matplotlib.collections import LineCollection
+from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
 from pomdps.classics import tiger
 from pomdps.mazes import t_maze
 from workbench import (
-    POMDP,
     Policy,
     augment,
     evaluate,
@@ -240,14 +240,11 @@ def test_beliefs_that_were_not_walked_have_dashed_frames_and_many_are_refused():
 
 
 def test_large_beliefs_name_some_states_and_count_the_rest():
-    P = POMDP.from_functions(
-        name="six",
+    P = small_task(
+        "six",
+        lambda s, a: {("end", 0): 1},
+        {s: Fraction(1, 4) if s < 2 else Fraction(1, 8) for s in range(6)},
         A=["go"],
-        p=lambda s, a: {("end", 0): 1},
-        omega=lambda s: {"o": 1},
-        gamma=1,
-        terminal={"end"},
-        mu={s: Fraction(1, 4) if s < 2 else Fraction(1, 8) for s in range(6)},
     )
     assert texts(figures.belief_graph(reachable_beliefs(P)), "node") == [
         "0: 1/4\n1: 1/4\n2: 1/8\n3: 1/8\n+2 more"

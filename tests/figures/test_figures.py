@@ -8,13 +8,13 @@ import matplotlib
 import numpy as np
 import pytest
 from drawn import EMPTY, best, blue, diagram_of, grid_arrows, grid_dots, meet_slice, texts
+from toy_tasks import small_task
 
 from pomdps import gravity, recall, recall4, recall_variant
 from pomdps.drawing import Drawing
 from pomdps.grids import FIGURE, Grid
 from pomdps.mazes import t_maze
 from workbench import (
-    POMDP,
     Policy,
     QLearning,
     augment,
@@ -297,14 +297,13 @@ def test_arrows_turn_with_an_agent_that_has_a_heading():
         x, heading = s
         return {((1, heading) if x == 0 and a == "ahead" else "end", 0): 1}
 
-    P = POMDP.from_functions(
-        name="two ways",
+    P = small_task(
+        "two ways",
+        p,
+        {(0, "east"): 0.5, (0, "north"): 0.5},
         A=["ahead", "left"],
-        p=p,
         omega=lambda s: {s if s == "end" else s[1]: 1},
-        mu={(0, "east"): 0.5, (0, "north"): 0.5},
         gamma=0.5,
-        terminal={"end"},
     )
     drawing = Drawing(
         "..",
@@ -331,14 +330,13 @@ def test_walls_and_marks_are_drawn():
 
 def test_cells_that_look_alike_show_the_same_arrows():
     corridor = "+---+---+---+\n| A         |\n+---+---+---+"
-    P = POMDP.from_functions(
-        name="corridor",
+    P = small_task(
+        "corridor",
+        lambda s, a: {(s + 1 if a == "right" else max(s - 1, 0), 0): 1},
+        0,
         A=["left", "right"],
-        mu={0: 1},
-        gamma=1,
-        terminal={3},
         omega=lambda s: {"wall" if s == 0 else "dark": 1},
-        p=lambda s, a: {(s + 1 if a == "right" else max(s - 1, 0), 0): 1},
+        terminal={3},
     )
     pi = Policy.from_mapping(
         P, {"wall": {"right": 1}, "dark": {"right": Fraction(3, 4), "left": Fraction(1, 4)}}

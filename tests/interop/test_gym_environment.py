@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import families, pomdps
+from toy_tasks import small_task
 
 gymnasium = pytest.importorskip(
     "gymnasium", reason="gymnasium is not installed: pip install 'memory-workbench[gym]'"
@@ -27,14 +28,13 @@ HALF = 0.5
 
 def noisy() -> POMDP:
     """One state, two observations at random."""
-    return POMDP.from_functions(
-        name="noisy",
+    return small_task(
+        "noisy",
+        lambda s, a: {("s", 0): HALF, ("end", 1): HALF},
+        "s",
         A=["a", "b"],
-        p=lambda s, a: {("s", 0): HALF, ("end", 1): HALF},
         omega=lambda s: {"x": HALF, "y": HALF},
-        mu={"s": 1},
         gamma=0.9,
-        terminal={"end"},
     )
 
 

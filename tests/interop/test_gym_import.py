@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from strategies import pomdps
+from toy_tasks import small_task
 
 gymnasium = pytest.importorskip(
     "gymnasium", reason="gymnasium is not installed: pip install 'memory-workbench[gym]'"
@@ -35,15 +36,7 @@ def line(x0=2, noisy=False) -> POMDP:
 
     half = Fraction(1, 2)
     omega = (lambda x: {x: half, x + 1: half}) if noisy else (lambda x: {x: 1})
-    return POMDP.from_functions(
-        name="line",
-        A=(0, 1),
-        p=p,
-        omega=omega,
-        mu={x0: 1},
-        gamma=Fraction(99, 100),
-        terminal={0, 4},
-    )
+    return small_task("line", p, {x0: 1}, omega=omega, gamma=Fraction(99, 100), terminal={0, 4})
 
 
 def same_law(P: POMDP, Q: POMDP, horizon: int = 4) -> bool:

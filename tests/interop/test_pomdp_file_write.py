@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import distributions, families, pomdps
 from strategies_files import files
+from toy_tasks import small_task
 
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, augment, from_arrays, memories
@@ -121,16 +122,15 @@ def test_gravity_with_a_buffer_reads_back():
 
 def _two_rewards() -> POMDP:
     third = Fraction(1, 3)
-    return POMDP.from_functions(
-        name="lottery",
-        A=["buy", "wait"],
-        p=lambda s, a: (
+    return small_task(
+        "lottery",
+        lambda s, a: (
             {("home", 10): third, ("home", -1): third, ("lost", -1): third}
             if a == "buy"
             else {("home", 0): 1}
         ),
-        omega=lambda s: {"o": 1},
-        mu={"home": 1},
+        "home",
+        A=["buy", "wait"],
         gamma=Fraction(1, 2),
         terminal={"lost"},
     )
@@ -188,12 +188,11 @@ def test_a_file_that_was_changed_is_not_taken_for_what_it_was():
 
 def test_exact_numbers_keep_apart_even_where_floats_do_not():
     near = Fraction(1, 3) + Fraction(1, 10**40)
-    P = POMDP.from_functions(
-        name="near",
+    P = small_task(
+        "near",
+        lambda s, a: {("x", Fraction(1, 3)): near, ("x", near): 1 - near},
+        "x",
         A=["a"],
-        p=lambda s, a: {("x", Fraction(1, 3)): near, ("x", near): 1 - near},
-        omega=lambda s: {"o": 1},
-        mu={"x": 1},
         gamma=Fraction(3333333333333333, 10**16),
     )
     assert same(parse_pomdp(pomdp_text(P)), P)
@@ -207,14 +206,7 @@ def test_reading_an_exact_file_in_floats_is_possible():
 
 
 def test_probabilities_of_zero_are_left_out():
-    P = POMDP.from_functions(
-        name="zero",
-        A=["a"],
-        p=lambda s, a: {(0, 1): 0, (0, 2): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=0,
-    )
+    P = small_task("zero", lambda s, a: {(0, 1): 0, (0, 2): 1}, 0, A=["a"], gamma=0)
     Q = parse_pomdp(pomdp_text(P))
     assert same(Q, P)
     assert dict(Q.p(0, "a")) == {(0, 2): 1}

@@ -10,10 +10,11 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import families, policies, pomdps
+from toy_tasks import small_task
 
 from pomdps import gravity, recall, recall4
 from pomdps.hallway import hallway_cookie
-from workbench import POMDP, Policy, augment, evaluate, export_drn, storm_value, uniform
+from workbench import Policy, augment, evaluate, export_drn, storm_value, uniform
 from workbench.core.errors import NeverEnds, NotExact, PolicyError, WrongType
 
 try:
@@ -89,14 +90,8 @@ def test_numbers_are_written_as_they_are():
 
 
 def test_several_starts_get_a_state_before_them():
-    P = POMDP.from_functions(
-        name="two",
-        A=["go"],
-        p=lambda s, a: {("end", s): 1},
-        omega=lambda s: {"o": 1},
-        mu={1: Fraction(1, 4), 2: Fraction(3, 4)},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "two", lambda s, a: {("end", s): 1}, {1: Fraction(1, 4), 2: Fraction(3, 4)}, A=["go"]
     )
     (begin,) = (
         choices
@@ -171,14 +166,8 @@ def test_storm_reads_the_exported_pomdp_and_finds_its_full_information_optimum(t
 
 @needs_storm
 def test_a_policy_that_never_ends_has_no_value_for_storm_either():
-    P = POMDP.from_functions(
-        name="stay",
-        A=["stay", "go"],
-        p=lambda s, a: {(s if a == "stay" else "end", 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "stay", lambda s, a: {(s if a == "stay" else "end", 1): 1}, "s", A=["stay", "go"]
     )
     for exact in (False, True):
         with pytest.raises(NeverEnds):
@@ -188,14 +177,7 @@ def test_a_policy_that_never_ends_has_no_value_for_storm_either():
 @needs_storm
 def test_a_task_without_terminal_states_has_a_value_only_with_a_discount():
     rounds = {
-        gamma: POMDP.from_functions(
-            name="rounds",
-            A=["go"],
-            p=lambda s, a: {(1 - s, s): 1},
-            omega=lambda s: {"o": 1},
-            mu={0: 1},
-            gamma=gamma,
-        )
+        gamma: small_task("rounds", lambda s, a: {(1 - s, s): 1}, 0, A=["go"], gamma=gamma)
         for gamma in (1, Fraction(1, 2))
     }
     with pytest.raises(NeverEnds, match="may never end in rounds"):

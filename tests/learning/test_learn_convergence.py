@@ -10,6 +10,7 @@ from reference_learn import (
     monte_carlo_values,
     td0_values,
 )
+from toy_tasks import small_task
 
 from pomdps import gravity, recall, recall4
 from workbench import POMDP, Policy, augment, evaluate, uniform
@@ -39,14 +40,13 @@ def noisy() -> POMDP:
         3: {"x": 1.0},
         "end": {"x": 1.0},
     }
-    return POMDP.from_functions(
-        name="noisy",
+    return small_task(
+        "noisy",
+        lambda s, a: p[s, a],
+        {0: 0.5, 3: 0.5},
         A=["l", "r"],
-        p=lambda s, a: p[s, a],
         omega=omega.__getitem__,
-        mu={0: 0.5, 3: 0.5},
         gamma=0.9,
-        terminal={"end"},
     )
 
 

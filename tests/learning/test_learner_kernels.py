@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_learn import Generator, exponential, twin
 from strategies import families, policies, pomdps
-from toy_tasks import doors
+from toy_tasks import doors, small_task
 
 from pomdps import four_by_three, gravity, recall_variant
 from workbench import POMDP, Policy, augment
@@ -246,16 +246,14 @@ def test_a_kernel_that_knows_the_number_of_actions_gives_the_same_bits(learner, 
 def lottery(prizes: int) -> POMDP:
     """One draw among many prizes, then, from one of many starts, the end."""
     weights = {k: Fraction(k + 1, prizes * (prizes + 1) // 2) for k in range(prizes)}
-    return POMDP.from_functions(
-        name="lottery",
-        A=["draw"],
-        p=lambda s, a: (
+    return small_task(
+        "lottery",
+        lambda s, a: (
             {(("won", k), k): x for k, x in weights.items()} if s[0] == "start" else {("end", 1): 1}
         ),
+        {("start", k): x for k, x in weights.items()},
+        A=["draw"],
         omega=lambda s: {s: 1},
-        mu={("start", k): x for k, x in weights.items()},
-        gamma=1,
-        terminal={"end"},
     )
 
 
@@ -276,43 +274,21 @@ def test_outcomes_come_as_often_as_they_should():
 
 def test_episodes_that_start_at_the_end_are_not_played():
     half = Fraction(1, 2)
-    P = POMDP.from_functions(
-        name="late",
-        A=[0],
-        p=lambda s, a: {("end", s): 1},
-        omega=lambda s: {"o": 1},
-        mu={1: half, 3: half / 2, "end": half / 2},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "late", lambda s, a: {("end", s): 1}, {1: half, 3: half / 2, "end": half / 2}, A=[0]
     )
     assert SamplingTables.of(P).starts["threshold"].tolist() == [math.floor(2 / 3 * 2**53), 2**53]
     assert_same(P, QLearning(), steps=500, every=100)
 
 
 def test_a_task_that_starts_at_its_end_is_refused():
-    P = POMDP.from_functions(
-        name="over",
-        A=[0],
-        p=lambda s, a: {},
-        omega=lambda s: {"o": 1},
-        mu={"end": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("over", lambda s, a: {}, "end", A=[0])
     with pytest.raises(ModelError, match="every episode of over starts in a terminal state"):
         learn(P, QLearning(), steps=10, seeds=1)
 
 
 def test_outcomes_of_probability_zero_are_never_drawn():
-    P = POMDP.from_functions(
-        name="sure",
-        A=[0],
-        p=lambda s, a: {("end", 5): 0, ("end", 1): 1, ("end", 7): 0},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("sure", lambda s, a: {("end", 5): 0, ("end", 1): 1, ("end", 7): 0}, "s", A=[0])
     model = SamplingTables.of(P)
     assert model.rows[0]["r"] == 1
     assert model.rows[0]["first"] == model.rows[0]["last"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import families, pomdps, wandering
 from strategies_beliefs import tiger, timed
 from test_best_memoryless import forbidden, recalls
-from toy_tasks import small_task
+from toy_tasks import small_task, task_like
 
 import pomdps as tasks
 from pomdps import gravity, recall, recall4, recall_variant
@@ -189,9 +189,7 @@ def test_at_gamma_one_bounds_close_in_if_every_policy_ends():
         return {("end", -1 if a == s else 1): 1}
 
     P = replace(tiger(), gamma=F(1))
-    P = POMDP.from_functions(
-        name="hasty tiger", A=P.A, p=p, omega=P.omega, mu=dict(P.mu), gamma=1, terminal={"end"}
-    )
+    P = task_like(P, "hasty tiger", p=p, gamma=1, terminal={"end"})
     found = best_history(P, max_beliefs=50)
     assert "point-based" in found.how
     assert found.gap < 1e-3
@@ -215,9 +213,7 @@ def test_at_gamma_one_loops_without_reward_leave_simple_bounds():
     def p(s, a):
         return {(s, 0): 1} if a == "listen" else {("end", -1 if a == s else 1): 1}
 
-    free = POMDP.from_functions(
-        name="patient", A=P.A, p=p, omega=P.omega, mu=dict(P.mu), gamma=1, terminal={"end"}
-    )
+    free = task_like(P, "patient", p=p, gamma=1, terminal={"end"})
     found = best_history(
         free, max_beliefs=50
     )  # listening is free: any value below 1 is reached, 1 is not

@@ -12,7 +12,7 @@ import reference_optimum as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import families, pomdps, wandering
-from toy_tasks import small_task
+from toy_tasks import small_task, task_like
 
 from pomdps import gravity, recall, recall4, recall_variant, tiger
 from workbench import POMDP, augment, evaluate, memories
@@ -385,15 +385,7 @@ def with_a_forbidden_action(draw: st.DrawFn) -> POMDP:
             return outcomes
         return {(t, r - 10**9): x for (t, r), x in outcomes.items()}
 
-    return POMDP.from_functions(
-        name="forbidden",
-        A=P.A,
-        p=p,
-        omega=P.omega,
-        mu=dict(P.mu),
-        gamma=P.gamma,
-        terminal=lambda s: s in P.terminal,
-    )
+    return task_like(P, "forbidden", p=p)
 
 
 @settings(max_examples=100)
@@ -465,15 +457,7 @@ def with_a_toll(draw: st.DrawFn) -> POMDP:
         cost = 10**12 if s == toll else 0
         return {(t, r / F(10**4) - cost): x for (t, r), x in P.p(s, a).items()}
 
-    return POMDP.from_functions(
-        name="toll",
-        A=P.A,
-        p=p,
-        omega=P.omega,
-        mu=dict(P.mu),
-        gamma=P.gamma,
-        terminal=lambda s: s in P.terminal,
-    )
+    return task_like(P, "toll", p=p)
 
 
 @settings(max_examples=150)

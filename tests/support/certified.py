@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy
 from reference_sums import follows_in_models
+from toy_tasks import task_like
 
 from pomdps import recall, recall4
 from proofs.appendix_a1_product import sequences_certificate, toy, uneven_policy
@@ -388,16 +389,7 @@ def _is_every_k(c: Certificate) -> bool:
 
 def _bounds(c: Certificate) -> bool:
     P = model_from_json(c["model"])
-    seen = POMDP.from_functions(
-        name="seen",
-        A=P.A,
-        p=P.p,
-        omega=lambda s: {s: 1},
-        mu=dict(P.mu.items()),
-        gamma=P.gamma,
-        terminal=P.terminal,
-        S=P.S,
-    )
+    seen = task_like(P, "seen", omega=lambda s: {s: 1}, S=P.S)
     return float(best_history(seen).value) <= float(Fraction(c["bound"])) + 1e-9
 
 

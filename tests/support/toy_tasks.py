@@ -33,6 +33,13 @@ def small_task(
     )
 
 
+def task_like(P: POMDP, name: str, **changes: Any) -> POMDP:
+    """The same task but for what is given."""
+    same = {"A": P.A, "p": P.p, "omega": P.omega, "mu": dict(P.mu.items()), "gamma": P.gamma}
+    ended = P.terminal.__contains__
+    return POMDP.from_functions(name=name, **{**same, "terminal": ended, **changes})
+
+
 def doors() -> POMDP:
     """Go left or right, then open the door, or go back. The left one pays 3, the right one costs 1;
     what was done is not seen. Doors can only be opened where one stands."""
