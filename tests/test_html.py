@@ -17,7 +17,7 @@ from workbench.explorer.export import ExplorerEntry
 from workbench.explorer.html_page import explorer_page
 from workbench.lab.find import Find
 from workbench.lab.gallery import GalleryEntry, Gone, find_json
-from workbench.lab.gallery_page import gallery_page
+from workbench.lab.print import gallery_page
 from workbench.lab.statements import Verdict
 from workbench.tables.table import Vector
 

@@ -13,7 +13,7 @@ from test_gallery import finds
 
 from workbench.core.errors import WorkbenchError
 from workbench.lab.gallery import Damaged, _digest, check_entry, read_find
-from workbench.lab.gallery_page import gallery_page
+from workbench.lab.print import gallery_page
 from workbench.results.json import Unreadable, decode, model_from_json, model_json, parse_json
 from workbench.sweeps.spec import SpecError, parse_spec
 

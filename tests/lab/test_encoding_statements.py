@@ -4,7 +4,7 @@ import pytest
 
 from workbench.checker.recheck import recheck
 from workbench.core.errors import WorkbenchError
-from workbench.lab.encoding_statements import EncodesOptimum
+from workbench.lab.memory_statements import EncodesOptimum
 from workbench.lab.sequences import discounted_sequence_task
 
 LAST_OF_THREE = discounted_sequence_task([[[0, 1], [0, 0]], [[0, 0], [0, 0]]])

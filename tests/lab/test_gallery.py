@@ -21,12 +21,10 @@ from workbench.cli.search_command import search_command
 from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.lab.find import Find
 from workbench.lab.gallery import Damaged, Gallery, check_entry, gallery_folder
-from workbench.lab.gallery_page import gallery_page
-from workbench.lab.print import figure7
+from workbench.lab.print import diagram, figure7, gallery_page
 from workbench.lab.sequences import discounted_sequence_task
 from workbench.lab.small_models import DeterministicPOMDPs, SparsePOMDPs
 from workbench.lab.statements import as_statement
-from workbench.lab.svg import diagram
 from workbench.results.json import model_json
 
 HALF = Fraction(1, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.core.errors import WorkbenchError
-from workbench.lab.optimum_statements import MoreLocalOptima
+from workbench.lab.memory_statements import MoreLocalOptima
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task
 

@@ -50,7 +50,7 @@ def gallery_command(
 
     console, kept = plain_console(), Gallery(folder)
     if html is not None:
-        from workbench.lab.gallery_page import write_gallery_page
+        from workbench.lab.print import write_gallery_page
 
         entries = kept.entries()
         write_gallery_page(entries, html)

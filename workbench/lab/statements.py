@@ -235,10 +235,9 @@ class Predicate(Statement):
 def statements() -> dict[str, type[Statement]]:
     """The statements that have a name."""
     from workbench.lab import (
-        encoding_statements,
         equilibrium_statements,
         loop_statements,
-        optimum_statements,
+        memory_statements,
         value_statements,
     )
 
@@ -246,7 +245,7 @@ def statements() -> dict[str, type[Statement]]:
         loop_statements.OracleStuck,
         loop_statements.LargerDoesWorse,
         loop_statements.OracleChatters,
-        encoding_statements.EncodesOptimum,
+        memory_statements.EncodesOptimum,
         value_statements.TDGreedyLeaves,
         value_statements.GreedyLowers,
         value_statements.ZeroDiscrepancy,
@@ -255,7 +254,7 @@ def statements() -> dict[str, type[Statement]]:
         equilibrium_statements.NoFixedPoint,
         equilibrium_statements.OnlyWorstFixedPoint,
         equilibrium_statements.SeveralFixedPoints,
-        optimum_statements.MoreLocalOptima,
+        memory_statements.MoreLocalOptima,
     ]
     return {one.name: one for one in found}
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from workbench.lab.exhibits import THEOREMS
 from workbench.lab.gallery import GalleryEntry
-from workbench.lab.print import figure7_html
+from workbench.lab.print import diagram, figure7_html
 from workbench.lab.sequences import table_of
-from workbench.lab.svg import diagram
 from workbench.site.claim_pages import slug
 from workbench.site.material import Material, plain_markdown
 from workbench.text import escape_html
