@@ -239,3 +239,13 @@ def test_all_actions_add_copies_of_what_there_is(P):
             first = P.actions(next(iter(P.omega(s))))[0]
             for a in P.A:
                 assert Q.p(s, a) == (P.p(s, a) or P.p(s, first))
+
+
+@given(some_actions, st.data())
+def test_a_policy_of_all_actions_is_as_good_as_one_of_those_there_are(P, data):
+    Q = P.with_all_actions()
+    wide = data.draw(policies(Q))
+    own = Policy.within(P, wide.prob)
+    for o in P.O:
+        assert {a for a in P.A if own[o, a]} <= set(P.actions(o))
+    assert evaluate(P, own, exact=True).value == evaluate(Q, wide, exact=True).value

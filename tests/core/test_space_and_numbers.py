@@ -42,6 +42,13 @@ def test_the_last_factor_of_a_product_runs_fastest():
     ]
 
 
+def test_products_are_equal_if_their_labels_are():
+    one = Product(Space(["a", "b"]), Bits(1))
+    assert one == Product(Space(["a", "b"]), Bits(1))
+    assert one == Space(list(one))
+    assert one != Product(Space(["a", "c"]), Bits(1))
+
+
 def test_a_member_of_the_parent_is_not_a_member_of_the_subset():
     some = Subset(Bits(2), np.array([3, 1]))
     assert list(some) == ["11", "01"]

@@ -17,7 +17,7 @@ from strategies import policies, pomdps
 
 from pomdps import gravity
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
-from workbench.core import chain, linear
+from workbench.core import chain, linear, linear_kernels
 from workbench.core.errors import NotSolved
 
 UNIT = F(1, 2**53)
@@ -512,3 +512,10 @@ def test_a_system_of_floats_has_the_solution_that_numpy_finds(transposed):
     system = np.eye(2) - 0.9 * (table.T if transposed else table)
     assert found.x == pytest.approx(np.linalg.solve(system, b), rel=1e-14)
     assert (found.error < 1e-14).all()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_what_never_leaves_is_visited_without_end(transposed):
+    nowhere, none = np.zeros(1, np.int64), np.zeros(0, np.int32)
+    tables = np.zeros(1), nowhere, nowhere, nowhere, none, np.zeros(0)
+    assert linear_kernels.substitute(*tables, np.ones(1), transposed) == [np.inf]

@@ -231,6 +231,11 @@ def test_tasks_that_go_on_for_ever_are_refused_with_visits_and_improved_with_oth
     assert run.value > evaluate(P, uniform(P)).value
 
 
+def test_without_a_discount_and_an_end_shares_of_time_are_left():
+    P = tasks.tiger(gamma=1)
+    assert weights_for(P, uniform(P)) == "stationary"
+
+
 @pytest.mark.parametrize("weights", ["discounted", "stationary", "visits"])
 @pytest.mark.parametrize("door", ["open", "shut"])
 def test_a_trap_that_is_no_terminal_state_is_no_trap_for_the_loop(weights, door):

@@ -43,6 +43,8 @@ import pytest
 from numba.core.caching import NullCache
 from numba.core.dispatcher import Dispatcher
 
+from workbench.core.kernels import Kernel
+
 ROOT = Path(__file__).parents[2]
 TESTS = {
     "checker": [
@@ -273,19 +275,22 @@ class Live:
 
     def __init__(self) -> None:
         self.functions: dict[str, list[FunctionType]] = {}
-        self.kernels: dict[str, Any] = {}
+        self.kernels: dict[str, list[Any]] = {}
         self.keeping: list[Any] = []
+        self.later: list[Any] = []
         for x in gc.get_objects():
             if isinstance(x, FunctionType):
                 self.functions.setdefault(x.__code__.co_filename, []).append(x)
             elif isinstance(x, Dispatcher) and x.py_func.__module__.startswith("workbench"):
-                self.kernels[x.py_func.__name__] = x
+                self.kernels.setdefault(x.py_func.__name__, []).append(x)
+            elif isinstance(x, Kernel):
+                self.later.append(x)
             elif type(x) is CACHE and str(x.__module__).split(".")[0] in OURS:
                 self.keeping.append(x)
 
     def compiled_from(self, names: set[str]) -> set[str]:
         """The kernels whose code has one of these names, or that of a kernel that has."""
-        uses = {name: _names_in(d.py_func.__code__) for name, d in self.kernels.items()}
+        uses = {name: _names_in(d[0].py_func.__code__) for name, d in self.kernels.items()}
         found = names & set(uses)
         while more := {k for k, used in uses.items() if used & (names | found)} - found:
             found |= more
@@ -295,9 +300,12 @@ class Live:
         """Forget answers, and the machine code of these kernels in memory and on disk."""
         for kept in self.keeping:
             kept.cache_clear()
-        for name in names:
-            self.kernels[name]._cache = NullCache()
-            self.kernels[name]._reset_overloads()
+        for kernel in (kernel for name in names for kernel in self.kernels[name]):
+            kernel._cache = NullCache()
+            kernel._reset_overloads()
+        for later in self.later:
+            if later.function.__name__ in names:  # Python runs what is small: sooner done
+                later.is_known, later.patience = True, 1e9
 
 
 def _names_in(code: CodeType) -> set[str]:
