@@ -102,6 +102,16 @@ def test_the_paper_s_settings_are_those_of_the_task():
     assert neural_by_name("ddqn", "paper", "red_blue_doors").gamma == 0.9
     assert neural_by_name("ppo", "tuned", "memory_s7").max_episode_steps == 245
     assert neural_by_name("ppo", "paper", "recall4") == PPO()
+
+
+def test_in_the_hallway_tuned_ppo_looks_further_ahead():
+    for name, gamma in (("ppo", 0.999), ("lstm-ppo", 0.999), ("ddqn", None)):
+        assert neural_by_name(name, "tuned", "hallway_keys").gamma == gamma
+    assert neural_by_name("ppo", "tuned", "hallway_cookie", gamma=0.9).gamma == 0.9
+    assert neural_by_name("ppo", "tuned", "memory_s7").gamma is None
+
+
+def test_save_is_for_networks():
     shown = shown_by("recall4", "--save", "somewhere")
     assert "--save is for networks" in str(shown.exception)
 

@@ -49,7 +49,8 @@ def learn_command(
         ),
     ] = None,
     lam: Annotated[
-        float | None, typer.Option(help="The lambda of sarsa.", show_default="0.5")
+        float | None,
+        typer.Option(help="The lambda of sarsa and of PPO.", show_default="0.5, 0.95"),
     ] = None,
     n: Annotated[
         int | None,

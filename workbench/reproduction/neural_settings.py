@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.deep.settings import TUNED_HALLWAY
+
 LOG = Path(__file__).with_name("neural_search.csv")
 """Every run of the search."""
 
@@ -44,18 +46,6 @@ _PPO: tuple[dict[str, Any], ...] = (
     {"environments": 128, "n": 64, "learning_rate": 1e-3, "entropy": 0.01},
     {"environments": 32, "n": 64, "learning_rate": 3e-3, "entropy": 0.01},
 )
-_PPO_HALLWAY: tuple[dict[str, Any], ...] = (
-    {
-        "environments": 128,
-        "n": 128,
-        "learning_rate": 1e-3,
-        "entropy": 0.01,
-        "minibatches": 16,
-        "gamma": 0.999,
-        "lam": 0.99,
-        "value_start": 0.0,
-    },
-)
 _DDQN: tuple[dict[str, Any], ...] = (
     {"environments": 16, "batch": 128, "learning_rate": 1e-3, "epsilon": 0.1},
     {"environments": 16, "batch": 128, "learning_rate": 3e-4, "epsilon": 0.1},
@@ -63,8 +53,8 @@ _DDQN: tuple[dict[str, Any], ...] = (
 )
 
 CANDIDATES: dict[str, tuple[dict[str, Any], ...]] = {
-    "fig6-cookie": _PPO_HALLWAY,
-    "fig6-keys": _PPO_HALLWAY,
+    "fig6-cookie": (TUNED_HALLWAY,),
+    "fig6-keys": (TUNED_HALLWAY,),
     "fig6-doors": _PPO,
     "fig6-memory": _PPO,
     "fig12-cookie": _DDQN,
