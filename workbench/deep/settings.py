@@ -21,8 +21,8 @@ agent that it follows, and one for DDQN.
 with PPO, a small entropy bonus. They were searched for, one setting after the other, on 4-action
 recall with OA1, the T-maze with O1 and MemoryS7 with O3 (the LSTM without a memory), with the seeds
 1000 to 1002, which nothing else uses; every run of the search is in `tests/benchmarks/tuning.csv`.
-Of the LSTM only the step was searched for, of DDQN step, batch and epsilon. In the hallway PPO needs
-`TUNED_HALLWAY` besides.
+Of the LSTM only the step was searched for, of DDQN step, batch and epsilon. `TUNED_HALLWAY` is what
+PPO needs in the hallway besides.
 """
 
 from __future__ import annotations
