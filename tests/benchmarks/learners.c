@@ -99,60 +99,6 @@ double q_learning(const Model *m, u64 g0, u64 g1, u64 steps, double *q, u64 epsi
     return total;
 }
 
-static inline Greedy greedy_in_sum(const double *q1, const double *q2, u64 nA) {
-    Greedy found = {q1[0] + q2[0], 0, 1};
-    for (u64 a = 1; a < nA; a++) {
-        double x = q1[a] + q2[a];
-        if (x > found.best) { found.best = x; found.first = a; found.ties = 1; }
-        else if (x == found.best) found.ties++;
-    }
-    return found;
-}
-
-static inline void improve_first(double *q1, const double *q2, u64 i, double r, u64 base, u64 nA, double step,
-                                 double gamma, Random *g) {
-    Greedy found = greedy(q1 + base, nA);
-    u64 b = found.ties > 1 ? tied(q1 + base, nA, found.best, one_of(found.ties, draw(g))) : found.first;
-    q1[i] += step * (r + gamma * q2[base + b] - q1[i]);
-}
-
-double double_q_learning(const Model *m, u64 g0, u64 g1, u64 steps, double *q1, double *q2, u64 epsilon, double step,
-                         double gamma) {
-    Random g = {g0, g1};
-    u64 nA = m->nA, s, o;
-    double total = 0;
-    begin(m, &g, &s, &o);
-    for (u64 t = 0; t < steps; t++) {
-        u64 a;
-        if (draw(&g) >> 11 < epsilon) a = one_of(nA, draw(&g));
-        else {
-            Greedy found = greedy_in_sum(q1 + o * nA, q2 + o * nA, nA);
-            a = found.first;
-            if (found.ties > 1) {
-                u64 j = one_of(found.ties, draw(&g));
-                for (a = 0; a < nA; a++)
-                    if (q1[o * nA + a] + q2[o * nA + a] == found.best && j-- == 0) break;
-            }
-        }
-        u64 i = o * nA + a;
-        u32 o_next;
-        double r;
-        act(m, s * nA + a, &g, &s, &o_next, &r);
-        total += r;
-        u64 tails = draw(&g) >> 63;
-        if (o_next == END) {
-            double *q = tails ? q2 : q1;
-            q[i] += step * (r - q[i]);
-            begin(m, &g, &s, &o);
-        } else {
-            o = o_next;
-            if (tails) improve_first(q2, q1, i, r, o * nA, nA, step, gamma, &g);
-            else improve_first(q1, q2, i, r, o * nA, nA, step, gamma, &g);
-        }
-    }
-    return total;
-}
-
 double monte_carlo(const Model *m, u64 g0, u64 g1, u64 steps, double *q, u64 epsilon, double step, double gamma) {
     Random g = {g0, g1};
     u64 nA = m->nA, s, o, held = 0, room = 4096;

@@ -38,13 +38,12 @@ from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.learning.sampling import SamplingTables
 from workbench.learning.sampling_kernels import PAUSE, Curve, World, seed_words
-from workbench.learning.textbook_learners import DoubleQLearning, MonteCarlo
+from workbench.learning.textbook_learners import MonteCarlo
 
 HERE = Path(__file__).parent
 MEMORIES = ("none", "K1", "B1", "O1", "OA1", "B2")
 LEARNERS: dict[str, Learner] = {
     "Q-learning": QLearning(),
-    "Double Q": DoubleQLearning(),
     "Monte Carlo": MonteCarlo(max_episode_steps=None),
     "Sarsa(0)": Sarsa(lam=0.0),
     "Sarsa(0.5)": Sarsa(lam=0.5),
@@ -377,7 +376,6 @@ for name, learner in {names}:
 def time_compilation() -> None:
     kinds = [
         ("Q-learning", QLearning()),
-        ("Double Q", DoubleQLearning()),
         ("Monte Carlo", MonteCarlo()),
         ("Sarsa", Sarsa()),
         ("actor-critic", ActorCritic()),

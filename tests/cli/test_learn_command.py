@@ -42,8 +42,8 @@ def test_a_table_with_a_row_for_each_memory_fits_into_80_columns():
         (("--learner", "monte-carlo", "--no-values"), "Monte Carlo on recall"),
         (("--learner", "r-learning", "--no-values"), "R-learning on recall"),
         (
-            ("--learner", "double-q", "--epsilon", "0.5", "--workers", "1"),
-            "Double Q-learning on recall",
+            ("--learner", "n-step-sarsa", "--epsilon", "0.5", "--workers", "1"),
+            "4-step Sarsa on recall",
         ),
     ],
 )

@@ -31,7 +31,6 @@ from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
 from workbench.learning.run import Run
 from workbench.learning.textbook_learners import (
-    DoubleQLearning,
     MonteCarlo,
     Prediction,
     SoftQLearning,
@@ -41,7 +40,6 @@ from workbench.memories import attach
 
 ALL = [
     QLearning(),
-    DoubleQLearning(),
     SoftQLearning(),
     SoftSarsa(),
     MonteCarlo(max_episode_steps=100),
@@ -168,12 +166,9 @@ def test_an_endless_greedy_policy_has_no_undiscounted_value():
     assert np.isfinite(run.values()).all()
 
 
-def test_greedy_is_of_the_sum_of_two_tables_and_of_the_preferences_of_actor_critic():
-    double = learn(RECALL, DoubleQLearning(), steps=5000, seeds=1)
-    assert (
-        double.policy(0).actions.tolist()
-        == (double.tables["q1"] + double.tables["q2"])[0].argmax(axis=1).tolist()
-    )
+def test_greedy_is_of_the_table_and_of_the_preferences_of_actor_critic():
+    run = learn(RECALL, QLearning(), steps=5000, seeds=1)
+    assert run.policy(0).actions.tolist() == run.tables["q"][0].argmax(axis=1).tolist()
     actor = learn(RECALL, ActorCritic(), steps=5000, seeds=1)
     assert actor.policy(0).actions.tolist() == actor.tables["h"][0].argmax(axis=1).tolist()
     assert actor.softmax(0).actions.tolist() == actor.policy(0).actions.tolist()
@@ -365,7 +360,7 @@ def test_only_a_pomdp_can_be_learned():
             lambda: MonteCarlo(max_episode_steps=0),
             "max_episode_steps of MonteCarlo must be at least 1, not 0",
         ),
-        (lambda: DoubleQLearning(max_episode_steps=2.5), "must be an integer, not 2.5"),
+        (lambda: MonteCarlo(max_episode_steps=2.5), "must be an integer, not 2.5"),
         (lambda: Sarsa(lam=2), r"lam of Sarsa must lie in \[0, 1\], not 2"),
         (
             lambda: SoftQLearning(temperature=0),

@@ -24,7 +24,6 @@ from workbench.learning.sampling import SamplingTables
 from workbench.learning.sampling_kernels import next_word, seed_words
 from workbench.learning.softmax_kernels import exp
 from workbench.learning.textbook_learners import (
-    DoubleQLearning,
     MonteCarlo,
     NStepSarsa,
     Prediction,
@@ -38,8 +37,6 @@ LEARNERS = [
     QLearning(epsilon=0.3, step=0.5, initial=0, gamma=0.7, max_episode_steps=11),
     ExpectedSarsa(epsilon=0.1),
     ExpectedSarsa(epsilon=1, step=per_visit(), initial=0, gamma=0.7, max_episode_steps=11),
-    DoubleQLearning(epsilon=0.1),
-    DoubleQLearning(initial=-1, max_episode_steps=7),
     MonteCarlo(max_episode_steps=50),
     MonteCarlo(epsilon=0.2, step=0.01, gamma=1),
     RLearning(),
@@ -50,8 +47,6 @@ LEARNERS = [
     Sarsa(lam=0.9, epsilon=0.2, trace_cutoff=0, max_episode_steps=40),
     QLearning(epsilon=0.2, step=decreasing(0.7, halving=90)),
     QLearning(epsilon=0.2, step=per_visit()),
-    DoubleQLearning(epsilon=0.2, step=decreasing(0.5, halving=200)),
-    DoubleQLearning(epsilon=0.2, step=per_visit(0.9, power=0.7)),
     MonteCarlo(epsilon=0.2, step=decreasing(), max_episode_steps=50),
     MonteCarlo(epsilon=0.2, step=per_visit(power=0.75), max_episode_steps=5000),
     Sarsa(lam=0.5, step=decreasing(0.3)),
@@ -183,7 +178,7 @@ settings_of[SoftSarsa] = {
     "step": steps,
     "trace_cutoff": st.sampled_from([0, 1e-8, 0.1, 1]),
 }
-for kind in (DoubleQLearning, MonteCarlo, ExpectedSarsa):
+for kind in (MonteCarlo, ExpectedSarsa):
     settings_of[kind] = settings_of[QLearning]
 
 
@@ -224,7 +219,6 @@ def test_prediction_and_twin_agree_on_random_models_and_policies(data):
     [
         QLearning(),
         ExpectedSarsa(),
-        DoubleQLearning(),
         MonteCarlo(max_episode_steps=50),
         Sarsa(lam=0.5),
         ActorCritic(),

@@ -182,36 +182,6 @@ class ExpectedSarsaTwin(QLearningTwin):
         return (1.0 - epsilon) * max(row) + epsilon * (sum(there) / len(there))
 
 
-class DoubleQLearningTwin(Trajectory):
-    def new_tables(self):
-        return {name: self.rows(float(self.L.initial)) for name in ("q1", "q2")}
-
-    def preferred(self):
-        return [
-            [x + y for x, y in zip(*rows, strict=True)]
-            for rows in zip(*self.tables.values(), strict=True)
-        ]
-
-    def run(self):
-        t = 0
-        while True:
-            o, age, ended = self.world.begin(), 0, False
-            while not ended:
-                a = self.epsilon_greedy(
-                    [x + y for x, y in zip(*(q[o] for q in self.tables.values()), strict=True)]
-                )
-                r, o_next = self.world.act(a)
-                age += 1
-                q, other = self.tables["q1"], self.tables["q2"]
-                if self.rng.word() >> 63:
-                    q, other = other, q
-                future = 0.0 if o_next is None else self.gamma * other[o_next][self.best(q[o_next])]
-                q[o][a] += self.step_at(t, o, a) * (r + future - q[o][a])
-                t += 1
-                o, ended = o_next, o_next is None or age >= self.limit
-                yield r, ended
-
-
 class MonteCarloTwin(Trajectory):
     def run(self):
         q, t = self.tables["q"], 0
@@ -472,7 +442,6 @@ def exponential(x: float) -> float:
 TWINS = {
     "QLearning": QLearningTwin,
     "ExpectedSarsa": ExpectedSarsaTwin,
-    "DoubleQLearning": DoubleQLearningTwin,
     "MonteCarlo": MonteCarloTwin,
     "RLearning": RLearningTwin,
     "Sarsa": SarsaTwin,

@@ -43,7 +43,7 @@ def test_lists_are_axes_named_lists_are_put_in_and_grids_added():
     [[grid]]
     task = ["recall", "gravity"]
     memory = ["none", "lists.some"]
-    learner = ["qlearning", "double-q"]
+    learner = ["qlearning", "monte-carlo"]
     epsilon = [0.1, 0.2]
     seeds = [7, 3, 2, 11, 5, 4]
     steps = [1000, 500]

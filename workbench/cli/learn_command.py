@@ -31,8 +31,8 @@ def learn_command(
         typer.Option(
             "-l",
             "--learner",
-            help="qlearning, expected-sarsa, sarsa, actor-critic, double-q, monte-carlo, "
-            "r-learning, n-step-sarsa, soft-q, soft-sarsa, and with the extra deep: ppo, lstm-ppo, "
+            help="qlearning, expected-sarsa, sarsa, actor-critic, monte-carlo, r-learning, "
+            "n-step-sarsa, soft-q, soft-sarsa, and with the extra deep: ppo, lstm-ppo, "
             "ddqn. `workbench list learners` says what each is.",
         ),
     ] = "qlearning",

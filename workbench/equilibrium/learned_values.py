@@ -11,9 +11,8 @@ With the behaviour b = epsilon-greedy of g and the weights P_b(s|o) that it make
 Q-learning's v(o) is max_a q(o,a); where g is greedy on q that is q(o, g(o)), and where it is not, g
 is no fixed point either way (if q(o, g(o)) solved its own system and were greedy, it would be the
 max's fixed point, which is unique). So every one of these tables is the solution of a *linear*
-system. Double Q-learning has Q-learning's fixed points: for a fixed behaviour both tables converge
-to the same q* (van Hasselt 2010). Expected Sarsa has Sarsa(0)'s: its target is the mean of Sarsa's
-over the next action. A learner says itself which of these it has (`Learner.target`).
+system. Expected Sarsa has Sarsa(0)'s fixed points: its target is the mean of Sarsa's over the next
+action. A learner says itself which of these it has (`Learner.target`).
 
 The weights are the long-run shares of time; where every episode ends they are those of the
 expected visits.

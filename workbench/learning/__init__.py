@@ -11,7 +11,6 @@
 | `Prediction` | the same for a fixed policy | `learner_kernels` |
 | `ActorCritic` | n-step actor-critic | `actor_kernels` |
 | `NStepSarsa` | n-step Sarsa | `textbook_kernels` |
-| `DoubleQLearning` | Double Q-learning | `textbook_kernels` |
 | `MonteCarlo` | every-visit Monte Carlo control | `textbook_kernels` |
 | `RLearning` | R-learning, for average reward | `textbook_kernels` |
 | `SoftQLearning` | Q-learning that acts by a softmax | `textbook_kernels` |

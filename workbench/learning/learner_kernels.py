@@ -67,7 +67,7 @@ from workbench.learning.sampling_kernels import (
 
 LearnerParts = namedtuple(
     "LearnerParts",
-    "q q2 limit epsilon step gamma lam trace_cutoff active z place temperature weights behaviour "
+    "q limit epsilon step gamma lam trace_cutoff active z place temperature weights behaviour "
     "pair_at r_at rho rate o_at a_at G_at powers v pi policy_step value_step allowed",
 )
 """What the kernels of this room use; what a learner does not have is None, and is left out by the
@@ -91,20 +91,12 @@ def step_size(step, i, t):
 
 
 @lean_inline_kernel
-def entry(q, q2, i):
-    """What actions are preferred by: one table, or the sum of two."""
-    if q2 is None:
-        return q[i]
-    return q[i] + q2[i]
-
-
-@lean_inline_kernel
-def greedy(q, q2, base, nA):
+def greedy(q, base, nA):
     """The largest entry of a row, the first action that has it, and how many have it."""
-    best = entry(q, q2, base)
+    best = q[base]
     first, ties = ZERO, ONE
     for a in range(ONE, nA):
-        x = entry(q, q2, base + a)
+        x = q[base + a]
         if x >= best:
             # One branch, then choices without a branch: a third faster than if, elif.
             first = first if x == best else a
@@ -145,7 +137,7 @@ def try_any(allowed, base, nA, word):
 
 
 @lean_inline_kernel
-def epsilon_greedy(q, q2, allowed, base, nA, best, first, ties, epsilon, g0, g1):
+def epsilon_greedy(q, allowed, base, nA, best, first, ties, epsilon, g0, g1):
     """The generator's words and an epsilon-greedy action, given what `greedy` says of the row."""
     g0, g1, word = next_word(g0, g1)
     if chance(word) < epsilon:
@@ -155,7 +147,7 @@ def epsilon_greedy(q, q2, allowed, base, nA, best, first, ties, epsilon, g0, g1)
         g0, g1, word = next_word(g0, g1)
         j = one_of(ties, word)
         for a in range(nA):
-            if entry(q, q2, base + a) == best:
+            if q[base + a] == best:
                 if j == ZERO:
                     return g0, g1, a
                 j -= ONE
@@ -165,8 +157,8 @@ def epsilon_greedy(q, q2, allowed, base, nA, best, first, ties, epsilon, g0, g1)
 @lean_inline_kernel
 def choose_action(L, m, o, nA, g0, g1):
     """The generator's words and an epsilon-greedy action."""
-    best, first, ties = greedy(L.q, L.q2, o * nA, nA)
-    return epsilon_greedy(L.q, L.q2, L.allowed, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
+    best, first, ties = greedy(L.q, o * nA, nA)
+    return epsilon_greedy(L.q, L.allowed, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
 
 
 # ---------------------------------------------------------------------- Q-learning
@@ -175,7 +167,7 @@ def choose_action(L, m, o, nA, g0, g1):
 @lean_inline_kernel
 def look_at_row(L, m, o, nA, g0, g1):
     """Look at the row of o: m holds what `greedy` says of it."""
-    best, first, ties = greedy(L.q, L.q2, o * nA, nA)
+    best, first, ties = greedy(L.q, o * nA, nA)
     return g0, g1, (first, ties, ZERO, best)
 
 
@@ -183,7 +175,7 @@ def look_at_row(L, m, o, nA, g0, g1):
 def act_on_row(L, m, o, nA, g0, g1):
     """An epsilon-greedy action in the row that m tells of."""
     first, ties, _, best = m
-    return epsilon_greedy(L.q, L.q2, L.allowed, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
+    return epsilon_greedy(L.q, L.allowed, o * nA, nA, best, first, ties, L.epsilon, g0, g1)
 
 
 @lean_inline_kernel
@@ -191,7 +183,7 @@ def learn_towards(L, o, i, r, o_next, value, first, ties, best, now, nA):
     """Move q(i) towards r + gamma value, and tell of the row of o'."""
     L.q[i] += step_size(L.step, i, now) * (r + L.gamma * value - L.q[i])
     if o_next == o:  # the update changed the row just read
-        best, first, ties = greedy(L.q, L.q2, o * nA, nA)
+        best, first, ties = greedy(L.q, o * nA, nA)
     return first, ties, ZERO, best
 
 
@@ -202,7 +194,7 @@ def learn_greedily(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
     if ended:
         L.q[i] += step_size(L.step, i, now) * (r - L.q[i])
         return g0, g1, m
-    best, first, ties = greedy(L.q, L.q2, o_next * nA, nA)
+    best, first, ties = greedy(L.q, o_next * nA, nA)
     return g0, g1, learn_towards(L, o, i, r, o_next, best, first, ties, best, now, nA)
 
 
@@ -213,7 +205,7 @@ def learn_expected(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
     if ended:
         L.q[i] += step_size(L.step, i, now) * (r - L.q[i])
         return g0, g1, m
-    best, first, ties = greedy(L.q, L.q2, o_next * nA, nA)
+    best, first, ties = greedy(L.q, o_next * nA, nA)
     total, count = 0.0, count_allowed(L.allowed, o_next * nA, nA)
     for b in range(nA):
         total += L.q[o_next * nA + b] if is_allowed(L.allowed, o_next * nA + b) else 0.0
@@ -330,7 +322,7 @@ def run_learner(world, paused, curve, t, t_stop, L):
         if close_block(curve, block, total, t):
             kept = curve.policies[block]
             for seen in range(len(kept)):
-                kept[seen] = greedy(L.q, L.q2, uint64(seen) * nA, nA)[1]
+                kept[seen] = greedy(L.q, uint64(seen) * nA, nA)[1]
     run.g0, run.g1, run.started, run.s, run.o, run.age = g0, g1, ONE, s, o, age
     run.a, run.held, run.at, run.x = m
     return t

@@ -50,9 +50,9 @@ class Run(Showing, Drawn):
         kept; NaN in blocks where they were not, None if there are none.
     actions : `actions[seed, block, o]`, the place of the greedy action at the end of a block, the
         first among equals; None if the run kept no policies.
-    tables : what was learned, `tables[name][seed]`: "q" `[o, a]`; "q1", "q2" of Double Q-learning;
-        preferences "h" `[o, a]` and values "v" `[o]` of actor-critic. NaN where an action is not
-        allowed. Empty if it was not kept.
+    tables : what was learned, `tables[name][seed]`: "q" `[o, a]`; preferences "h" `[o, a]` and
+        values "v" `[o]` of actor-critic. NaN where an action is not allowed. Empty if it was not
+        kept.
     """
 
     figure: ClassVar[str] = "learning_curves"

@@ -94,7 +94,7 @@ def last_allowed(allowed, base, a):
 def choose_softly(L, m, o, nA, g0, g1):
     """The generator's words and an action drawn from exp(q(o, .) / temperature)."""
     base, total = o * nA, 0.0
-    best = greedy(L.q, L.q2, base, nA)[0]
+    best = greedy(L.q, base, nA)[0]
     for a in range(nA):
         L.weights[a] = exp((L.q[base + a] - best) / L.temperature)
         L.weights[a] = L.weights[a] if is_allowed(L.allowed, base + a) else 0.0

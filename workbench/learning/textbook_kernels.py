@@ -1,9 +1,6 @@
 # mypy: disallow-untyped-defs=False
 """The textbooks' other learners on tables, as functions for the loop of `learner_kernels`.
 
-    Double Q-learning    a fair coin says which of two tables learns (van Hasselt 2010):
-                         q(o,a) += step [ r + gamma q2(o', b) - q(o,a) ] with b greedy in q(o', .),
-                         or the same with the tables exchanged; actions by q + q2
     Monte Carlo          at the end of an episode, from its last step to its first:
                          G = r + gamma G;  q(o,a) += step [ G - q(o,a) ]            (every visit)
     R-learning           delta = r - rho + max_b q(o',b) - q(o,a);  q(o,a) += step delta;
@@ -15,8 +12,7 @@
                          remain are updated with what their returns hold, oldest first
 
 R-learning goes on from the end of an episode to the first observation of the next one, whose words
-are drawn before the update. Monte Carlo counts nothing after an episode is cut off. Double
-Q-learning draws the coin after the outcome and then, with several greedy b, which of them.
+are drawn before the update. Monte Carlo counts nothing after an episode is cut off.
 """
 
 from __future__ import annotations
@@ -38,41 +34,9 @@ from workbench.learning.learner_kernels import (
     look_at_row,
     step_size,
 )
-from workbench.learning.sampling_kernels import next_word, one_of
 from workbench.learning.softmax_kernels import choose_softly, draw_by_thresholds
 
 __all__ = ["LearnerParts"]
-
-
-@lean_inline_kernel
-def learn_first(q1, q2, i, r, base_next, ended, nA, step, gamma, g0, g1):
-    """One update of q1 towards q2 at the action greedy in q1."""
-    value = 0.0
-    if not ended:
-        best, b, ties = greedy(q1, None, base_next, nA)
-        if ties > ONE:
-            g0, g1, word = next_word(g0, g1)
-            j = one_of(ties, word)
-            b = ZERO
-            while q1[base_next + b] != best or j > ZERO:
-                j -= ONE if q1[base_next + b] == best else ZERO
-                b += ONE
-        value = q2[base_next + b]
-    q1[i] += step * (r + gamma * value - q1[i])
-    return g0, g1
-
-
-@lean_inline_kernel
-def learn_double(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
-    """One update of Double Q-learning."""
-    i, base = o * nA + a, o_next * nA
-    g0, g1, word = next_word(g0, g1)
-    alpha = step_size(L.step, i, now)
-    if word >> uint64(63):
-        g0, g1 = learn_first(L.q2, L.q, i, r, base, ended, nA, alpha, L.gamma, g0, g1)
-    else:
-        g0, g1 = learn_first(L.q, L.q2, i, r, base, ended, nA, alpha, L.gamma, g0, g1)
-    return g0, g1, m
 
 
 @lean_inline_kernel
@@ -93,7 +57,7 @@ def learn_from_episode(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
 @lean_inline_kernel
 def learn_relatively(L, i, r, was_greedy, base_next, now, nA):
     """One update of R-learning."""
-    delta = r - L.rho[0] + greedy(L.q, None, base_next, nA)[0] - L.q[i]
+    delta = r - L.rho[0] + greedy(L.q, base_next, nA)[0] - L.q[i]
     L.q[i] += step_size(L.step, i, now) * delta
     if was_greedy:
         L.rho[0] += L.rate * delta
@@ -141,9 +105,6 @@ def learn_n_steps(L, m, o, a, r, o_next, ended, last, now, nA, g0, g1):
     return g0, g1, (a_next, held, oldest, 0.0)
 
 
-double_q_learning = learner_kernel(
-    "double_q_learning", start=go_on, act=choose_action, learn=learn_double
-)
 monte_carlo = learner_kernel(
     "monte_carlo", start=go_on, act=choose_action, learn=learn_from_episode
 )

@@ -18,31 +18,6 @@ KERNELS = "workbench.learning.textbook_kernels"
 
 
 @dataclass(frozen=True)
-class DoubleQLearning(QLearning, name="double-q", title="Double Q-learning"):
-    """Double Q-learning (van Hasselt 2010): two tables, each corrected with the other. Its settings
-    are those of `QLearning`.
-
-    Under a fixed behaviour both tables go to Q-learning's.
-    """
-
-    module = KERNELS
-    kernel_name = "double_q_learning"
-
-    @property
-    def target(self) -> Target:
-        return Target(greedy=True)
-
-    def tables(self, nO: int, nA: int) -> dict[str, tuple[Shape, float]]:
-        return dict.fromkeys(("q1", "q2"), ((nO, nA), float(self.initial)))
-
-    def preferred(self, tables: dict[str, Any]) -> Any:
-        return tables["q1"] + tables["q2"]
-
-    def arguments(self, gamma: float, arrays: dict[str, Any]) -> Any:
-        return super().arguments(gamma, {**arrays, "q": arrays["q1"]})
-
-
-@dataclass(frozen=True)
 class MonteCarlo(QLearning, name="monte-carlo", title="Monte Carlo"):
     """Every-visit Monte Carlo control with a constant step size, epsilon-greedy. Its settings are
     those of `QLearning`.
