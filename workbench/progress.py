@@ -206,6 +206,9 @@ class Waiting:
         trace: TracebackType | None,
     ) -> None:
         if self._bar is not None:
+            # A notebook takes the bar away with its widget. The codes that erase a line of a
+            # terminal would be an empty output there.
+            self._bar.console.quiet = self._bar.console.is_jupyter
             self._bar.stop()
 
 

@@ -1,5 +1,5 @@
 """The widgets in JupyterLab, in a real browser: after a slider was dragged quickly, everything on
-show is that of the slider's last place, with the package's numbers."""
+show is that of the slider's last place, with the package's numbers. And progress, as it is seen."""
 
 import pytest
 from extras import skip_without
@@ -94,3 +94,22 @@ def test_lambda_dragged_quickly_ends_at_the_values_of_its_last_place(lab, page):
     # Where shortcuts are left depends on lambda, and they are drawn.
     drag(page, "λ of TD", [0.5, 1.0])
     page.until(f"document.querySelector('.jp-OutputArea img').src !== {before!r}")
+
+
+def test_progress_is_seen_while_a_cell_works_and_leaves_nothing_behind(lab, page):
+    lab.open(
+        page,
+        "import time\n"
+        "from pathlib import Path\n"
+        "from workbench.progress import Waiting\n"
+        "with Waiting('a long search') as waiting:\n"
+        "    while not Path('go').exists():\n"
+        "        waiting.report(0.5, '12 nodes')\n"
+        "        time.sleep(0.05)\n"
+        "print('found')",
+        f"document.querySelector('.jp-OutputArea') && {SHOWN}.includes('a long search')",
+    )
+    page.until(f"{SHOWN}.includes('12 nodes')")
+    (lab.folder / "go").touch()
+    page.until(f"{SHOWN}.trim() === 'found'")
+    assert page.run("document.querySelectorAll('.jp-OutputArea pre').length") == 1

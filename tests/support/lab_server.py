@@ -76,8 +76,11 @@ class Lab:
     def address(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}/{path}?token={TOKEN}"
 
-    def open(self, page: Page, source: str) -> None:
-        """Open a new notebook with a cell, run it, and wait until it shows a slider."""
+    def open(
+        self, page: Page, source: str, shown: str = "!!document.querySelector('.noUi-handle')"
+    ) -> None:
+        """Open a new notebook with a cell, run it, and wait until it shows a slider, or what else
+        is asked for."""
         cell = nbformat.v4.new_code_cell(source)
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
@@ -88,8 +91,8 @@ class Lab:
         page.until(f"{notebook}?.sessionContext.session?.kernel?.status === 'idle'", 120)
         page.run(f"jupyterapp.shell.activateById({notebook}.id)")
         page.until("document.activeElement.closest('.jp-Notebook') !== null")
-        page.run("jupyterapp.commands.execute('notebook:run-all-cells').then(() => 0)")
-        page.until("!!document.querySelector('.jp-OutputArea .noUi-handle')", 120)
+        page.run("jupyterapp.commands.execute('notebook:run-all-cells'), 0")
+        page.until(shown, 120)
         page.complaints.clear()  # JupyterLab names parts of its own that start slowly
 
     def close(self) -> None:

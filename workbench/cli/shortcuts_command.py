@@ -23,8 +23,8 @@ def shortcuts_command(
         int, typer.Option(parser=whole, help="Look at no more optimal policies than this.")
     ] = 10_000,
     seconds: Annotated[
-        float | None, typer.Option(min=0.01, help="The time limit for each memory.")
-    ] = None,
+        float, typer.Option(min=0.01, help="The time limit for each memory.")
+    ] = 60.0,
 ) -> None:
     """List the non-Markovian shortcuts of the optimal policies.
 
