@@ -121,7 +121,7 @@ class Bootstrap:
 
     @cached_property
     def _first_step(self) -> tuple[Entries, Array, Array]:
-        """The first step from each observation, what it pays, and the size of that without signs."""
+        """The first step from each observation, what it pays, and that without signs."""
         D, o = self.D, self.D.entry_o[self.used]
         share = self.share[self.used]
         weight = np.where(known(share), share, self.field.one(0)) * self.table[o]
