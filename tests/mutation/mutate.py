@@ -6,12 +6,12 @@
 A room is a folder of `workbench`. A mutant is a file with one comparison, sign, bound, constant or
 quantifier changed, outside of messages and budgets.
 
-No file is touched. The tests of the room run twice: once to compile kernels, and once to note the
-lines that each runs. Then every mutant has a forked process, in which the functions that differ get
-the changed code; compiled ones are compiled anew, with those that call them. The tests that run the
-changed statement are asked, quickest first, for so many seconds (`--each`). The checker is also
-asked for the frozen verdicts of `test_verdicts`. A failure notices a mutant, and so does a test
-that takes several times its usual time.
+No file is touched. The tests of the room run once, and the lines that each runs are noted. Then
+every mutant has a forked process, in which the functions that differ get the changed code; compiled
+ones are compiled anew, with those that call them. The tests that run the changed statement are
+asked, quickest first, for so many seconds (`--each`), as they take while lines are noted. The
+checker is also asked for the frozen verdicts of `test_verdicts`. A failure notices a mutant, and so
+does a test that takes several times its usual time.
 
 Results are written as they come: asked again, the command goes on with the mutants that have none.
 What survives is equivalent, a matter of speed, or a hole: `survivors.md` says which.
@@ -208,10 +208,9 @@ class Asking:
             questions += verdicts()
         room = ROOT / "workbench" / asked_for.room
         began, live = time.monotonic(), Live()
-        for follow in (False, True):
-            for question in questions:
-                live.forget(set())  # lines behind an answer that is kept are run again
-                watch(question, room.parent, follow)
+        for question in questions:
+            live.forget(set())  # lines behind an answer that is kept are run again
+            watch(question, room.parent)
         questions = [q for q in questions if q.seconds < 1e9]
         said = f"{len(questions)} tests, watched in {time.monotonic() - began:.0f} s"
         print(said, file=sys.__stdout__, flush=True)
@@ -242,9 +241,11 @@ def verdicts() -> list[Question]:
     return [question(*each) for each in frozen.questions()]
 
 
-def watch(question: Question, package: Path, follow: bool) -> None:
-    """Time a question; note the lines of the package that it runs if told to. A question that fails
-    keeps no time, so that it is asked of no mutant."""
+def watch(question: Question, package: Path) -> None:
+    """Note the lines of the package that a question runs, and how long it takes meanwhile.
+
+    A question that fails keeps no time, so that it is asked of no mutant.
+    """
     folder = str(package)
 
     def line(frame: Any, event: str, _: Any) -> Any:
@@ -255,15 +256,14 @@ def watch(question: Question, package: Path, follow: bool) -> None:
         return line if frame.f_code.co_filename.startswith(folder) else None
 
     began = time.process_time()
-    if follow:
-        sys.settrace(call)
+    sys.settrace(call)
     try:
         passes = question.run()
     finally:
         sys.settrace(None)
     if passes:
-        question.seconds = min(question.seconds, time.process_time() - began)
-    elif not follow:
+        question.seconds = time.process_time() - began
+    else:
         print("fails:", question.name, file=sys.__stdout__, flush=True)
 
 
