@@ -344,8 +344,8 @@ FAINT = F(1, 10**400)
 @pytest.mark.parametrize(
     ("P", "pi", "message"),
     [
-        (task(lambda s, a: {("end", 10**301): 1}), None, "a reward of p(. | s=0, a=0)"),
-        (task(lambda s, a: {("end", 10**310): 1}), None, "a reward of p(. | s=0, a=0)"),
+        (task(lambda s, a: {("end", 10**301): 1}), None, "a reward of p at s=0"),
+        (task(lambda s, a: {("end", 10**310): 1}), None, "a reward of p at s=0"),
         (task(lambda s, a: {("end", 1e301): 1.0}), None, "change the unit"),
         (task(lambda s, a: {(s, 0): 1 - FAINT, ("end", 1): FAINT}), None, "of p at s=0"),
         (task(lambda s, a: {("end", 1): 1}, {0: 1 - FAINT, 1: FAINT}), None, "of mu at s=1"),

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from pomdps import gravity, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.core import ending
+from workbench.core.assess import look_at
 from workbench.core.errors import NotExact, PolicyError, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS, dynamics
 from workbench.core.improve import improve, iterates, start_loop
 from workbench.core.loop_kernels import smallest_period
-from workbench.core.oracle import look_at
 from workbench.core.steps import shrinking_steps
 from workbench.text import brief
 

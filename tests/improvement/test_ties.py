@@ -15,12 +15,12 @@ from odd_models import draw_model, draw_policy
 import pomdps as tasks
 from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
 from workbench.certificates.loop import certify
+from workbench.core.assess import look_at
 from workbench.core.errors import NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS, dynamics
 from workbench.core.horizon import exact_step
 from workbench.core.improve import improve, iterates, weights_for
 from workbench.core.numbers import Numbers
-from workbench.core.oracle import look_at
 from workbench.core.ties import EQUAL, ROUNDING, greedy_actions, same_actions, sign_of_difference
 from workbench.improvement.batch import sequence_task, stuck
 

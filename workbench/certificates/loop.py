@@ -31,6 +31,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from workbench.core.assess import look_at
 from workbench.core.augment import augment
 from workbench.core.chain import exact_value
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError, WrongType
@@ -40,7 +41,6 @@ from workbench.core.fields import FLOATS, RATIONALS, dynamics
 from workbench.core.horizon import has_finite_horizon
 from workbench.core.improve import start_loop
 from workbench.core.numbers import Number, Numbers, number
-from workbench.core.oracle import look_at
 from workbench.core.oracle_loop import completed, mixed
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP

@@ -5,15 +5,17 @@ another. `evaluate` has the formulas.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.chain import Chain
-from workbench.core.double_kernels import UNIT, weighted_sum
+from workbench.core.double_kernels import FEWEST, UNIT, weighted_sum
+from workbench.core.errors import Multichain
 from workbench.core.fields import Dynamics, Mask
-from workbench.core.weights import Seen, Weighting, known
+from workbench.core.gain import Differential, differential_values
+from workbench.core.weights import WEIGHTS, Seen, Weighting, known, weights_named
 
 Array = NDArray[Any]
 
@@ -74,6 +76,74 @@ def assess(chain: Chain, weights: Weighting) -> Assessment:
         chain, value, value_error, v, v_error, undefined, q_state, q_state_error, q, q_error, seen,
         method,
     )  # fmt: skip
+
+
+def assess_average(chain: Chain, found: Differential, undefined: Mask) -> Assessment:
+    """Evaluate the policy of a chain by its average reward. v is the bias, and q are differential
+    values, but for the actions `undefined[s, a]`."""
+    D, seen = chain.D, WEIGHTS["stationary"].solve(chain)
+    q_state, q_state_error = found.action_values(undefined)
+    q, q_error = seen.observe(D, q_state, q_state_error)
+    value, value_error = mean_over_starts(D, found.gain, found.gain_error)
+    error = max(value_error, float(np.max(found.gain_error)))
+    method = "exact" if D.field.is_exact else "sums until a reference state, bounded"
+    return Assessment(
+        chain, value, error, found.bias, found.bias_error, ~D.alive, q_state, q_state_error, q,
+        q_error, seen, method,
+    )  # fmt: skip
+
+
+class Look(NamedTuple):
+    """What the oracle of the loop says of a policy, by observation.
+
+    Attributes
+    ----------
+    value : of the policy; q : `q[o, a]`, undefined where there is none.
+    error : `error[o]`, a bound on the error of the row, infinite where nothing is known about it.
+    weight : `weight[o]`, of the observation; 0 where it has none, so that q is undefined.
+    lacking : `lacking[o]`, whether q is undefined because the policy sees o infinitely often.
+    """
+
+    value: Any
+    q: Array
+    error: NDArray[np.float64]
+    weight: Array
+    lacking: Mask
+
+
+def look_at(
+    D: Dynamics, pi: Array, weights: str, average: bool = False, roundings: int = 1
+) -> Look:
+    """Evaluate the policy with the table pi, whose probabilities were rounded so often.
+
+    Values may be relative to the average reward (Jaakkola, Singh and Jordan 1995). A small step
+    towards greedy on these raises it, where it does not depend on where the process starts.
+    """
+    chain = D.follow(pi)
+    if not D.field.is_exact:
+        chain.given += (roundings - 1) * UNIT  # the chain of a policy of floats counts one
+    if average:
+        relative = differential_values(chain)
+        if (clash := relative.clash()) is not None:
+            s, t = (D.P.S.text(D.P.S[state]) for state in clash)
+            raise Multichain(
+                f"{D.P.name}: the policy is multichain: it may stay for ever around s={s} or "
+                f"around s={t}, with different average rewards, so that small steps need not "
+                "improve it"
+            )
+        # where floats cannot tell whether an action changes the average, the bounds say so
+        found = assess_average(chain, relative, relative.astray()[0])
+    else:
+        found = assess(chain, weights_named(weights))
+    seen, q, error, weight = found.seen, found.q, found.error, found.seen.total
+    lacking = seen.reached & ~known(q).any(axis=1) & (not average)
+    if not D.field.is_exact:
+        # floats run out of numbers below: such a row counts as one that is not seen
+        few = seen.reached & ~seen.endless & (weight <= FEWEST)
+        lacking &= ~few
+        q = np.where(few[:, None], np.nan, q)
+        error, weight = np.where(few, 0.0, error), np.where(few, 0.0, weight)
+    return Look(found.value, q, error, weight, lacking)
 
 
 def mean_over_starts(D: Dynamics, x: Array, x_error: NDArray[np.float64]) -> tuple[Any, float]:

@@ -32,6 +32,10 @@ _SPLIT = 134217729.0  # 2^27 + 1 cuts 53 bits into halves whose products are exa
 TINY = 1e-290
 """Below this, products may have lost their last bits: it is added to every bound."""
 
+FEWEST = 1e-250
+"""Visits below this are too few for floats: parts of their products underflow. What is seen so
+rarely counts as not seen."""
+
 _FAINT = 1e-250
 """What a reward counts for, however unlikely: its probability may have lost its last bits."""
 

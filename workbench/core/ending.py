@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from workbench.core.chain import exact_value
 from workbench.core.errors import TooLarge
 from workbench.core.evaluate import evaluate
-from workbench.core.fields import FLOATS, dynamics
+from workbench.core.fields import FLOATS, Mask, dynamics
 from workbench.core.loop_kernels import find_periods
 from workbench.core.numbers import Number, number
-from workbench.core.oracle_loop import UNANSWERED, Actions, Glance, GreedyLoop, Mask
+from workbench.core.oracle_loop import UNANSWERED, Actions, Glance, GreedyLoop
 from workbench.core.policy import Policy
 from workbench.core.ties import EQUAL, ROUNDING, Tie
 from workbench.progress import Waiting

@@ -34,21 +34,23 @@ Fraction(1, 27)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.assess import Assessment, assess
+from workbench.core.assess import Assessment, assess, assess_average
 from workbench.core.chain import Chain, follow_policy
 from workbench.core.double_kernels import UNIT
 from workbench.core.errors import WorkbenchError, WrongType
-from workbench.core.fields import Bounded, Mask, dynamics, field_of
+from workbench.core.fields import RATIONALS, Bounded, Mask, dynamics, field_of
+from workbench.core.gain import differential_values
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
+from workbench.core.repetition import repeat_episodes
 from workbench.core.weights import (
     Weighting,
     known,
@@ -198,20 +200,59 @@ def evaluate(
     """
     weighing = check_arguments(P, pi, weights)
     if check_criterion(criterion) == "average":
-        from workbench.core.gain import evaluate_average
-
         if weighing.name not in ("visits", "stationary"):
             raise WorkbenchError(
                 f'criterion="average" has weights="stationary", not "{weighing.name}"'
             )
-        return evaluate_average(P, pi, exact)
+        return _evaluate_average(P, pi, exact)
     chain = follow_policy(dynamics(P, field_of(P, pi, exact)), pi)
     found = assess(chain, weighing)
     notes = describe_endless(chain, weighing), describe_doubt(P, found.doubtful)
-    return label_values(P, pi, weighing.name, found, notes, chain.D.entry_s)
+    return _label_values(P, pi, weighing.name, found, notes, chain.D.entry_s)
 
 
-def label_values(
+def _evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
+    """What a policy is worth by its average reward."""
+    R, field = repeat_episodes(P), field_of(P, pi, exact)
+    chain = follow_policy(dynamics(R, field), pi)
+    relative = differential_values(chain)
+    astray, unclear = relative.astray()
+    if unclear.any() and P.is_exact and pi.is_exact and len(R.S) <= MOST_DECIDED:
+        astray, unclear = differential_values(follow_policy(dynamics(R, RATIONALS), pi)).astray()
+    found, alive = (
+        assess_average(chain, relative, astray | unclear),
+        np.flatnonzero(~P.terminal.mask),
+    )
+
+    def placed(values: Array, elsewhere: Any) -> Array:
+        """Over all states, the terminal ones included."""
+        whole = np.empty((len(P.S), *values.shape[1:]), dtype=values.dtype)
+        whole[:] = elsewhere
+        whole[alive] = values
+        return whole
+
+    nothing, start = field.undefined(1)[0], (chain.D.mu * relative.bias).sum()
+    seen = replace(
+        found.seen,
+        d=placed(found.seen.d, field.one(0)),
+        d_error=placed(found.seen.d_error, 0.0),
+    )
+    over = replace(
+        found,
+        v=placed(found.v, start),
+        v_error=placed(found.v_error, float(np.max(found.v_error))),
+        undefined=np.ones(len(P.S), dtype=bool),
+        q_state=placed(found.q_state, nothing),
+        q_state_error=placed(found.q_state_error, np.inf),
+        seen=seen,
+    )
+    gain = placed(relative.gain, found.value)
+    notes = relative.describe(unclear), describe_doubt(P, found.doubtful)
+    labels = Vector(gain, P.S, field if field.is_exact else None, "g(s)")
+    return _label_values(P, pi, "stationary", over, notes, alive[chain.D.entry_s], labels)
+
+
+def _label_values(
     P: POMDP, pi: Policy, weights: str, found: Assessment, notes: tuple[str, ...],
     entry_s: NDArray[Any], gain: Vector | None = None,
 ) -> Evaluation:  # fmt: skip

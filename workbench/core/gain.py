@@ -21,26 +21,20 @@ cycle vanishes, and an error e of the right side is worth at most e T.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.assess import Assessment, mean_over_starts
-from workbench.core.chain import Chain, follow_policy
+from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT
-from workbench.core.evaluate import MOST_DECIDED, Evaluation, describe_doubt, label_values
-from workbench.core.fields import RATIONALS, Mask, dynamics, field_of
+from workbench.core.fields import Mask
 from workbench.core.numbers import Numbers
-from workbench.core.policy import Policy
-from workbench.core.pomdp import POMDP
-from workbench.core.repetition import repeat_episodes
 from workbench.core.rows import add_rows, own_rows
 from workbench.core.walk_kernels import reachable
 from workbench.core.weights import WEIGHTS, weighted_means
-from workbench.tables.table import Vector
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -125,6 +119,25 @@ class Differential:
         room = 4 * float(np.max(self.gain_error)) + 4 * UNIT * float(np.max(np.abs(self.gain)))
         found = ~keeps & (np.abs(drift) > room)
         return found, ~keeps & ~found
+
+    def describe(self, unclear: Mask) -> str:
+        """Say which classes have different average rewards, or "". Of the actions `unclear[s, a]`
+        floats cannot tell whether they change the average."""
+        P, said = self.chain.D.P, []
+        if (clash := self.clash()) is not None:
+            s, t = (P.S.text(P.S[state]) for state in clash)
+            said.append(
+                f"The policy is multichain: it may stay for ever around s={s} or around s={t}, "
+                "with different average rewards; q(o, a) is undefined where an action leads from "
+                "one to the other."
+            )
+        if unclear.any():
+            i, j = (int(x) for x in np.argwhere(unclear)[0])
+            said.append(
+                f"Floats cannot tell whether a={P.A.text(P.A[j])} in s={P.S.text(P.S[i])} changes "
+                "the average reward: its value is undefined."
+            )
+        return " ".join(said)
 
 
 class _Sums:
@@ -217,77 +230,3 @@ def _differential_values(chain: Chain) -> Differential:
     bounds = (np.where(np.isnan(e), np.inf, e) for e in (gain_error, bias_error, class_error))
     gain_error, bias_error, class_error = bounds
     return Differential(chain, gain, bias, gain_error, bias_error, classes, class_gain, class_error)
-
-
-# ---------------------------------------------------------------------- with labels
-
-
-def evaluate_average(P: POMDP, pi: Policy, exact: bool) -> Evaluation:
-    """What a policy is worth by its average reward."""
-    R = repeat_episodes(P)
-    field = field_of(P, pi, exact)
-    D = dynamics(R, field)
-    chain = follow_policy(D, pi)
-    found, seen = differential_values(chain), WEIGHTS["stationary"].solve(chain)
-    astray, unclear = found.astray()
-    if unclear.any() and P.is_exact and pi.is_exact and len(R.S) <= MOST_DECIDED:
-        exactly = differential_values(follow_policy(dynamics(R, RATIONALS), pi))
-        astray, unclear = exactly.astray()
-    q_state, q_state_error = found.action_values(astray | unclear)
-    q, q_error = seen.observe(D, q_state, q_state_error)
-    value, value_error = mean_over_starts(D, found.gain, found.gain_error)
-    alive = np.flatnonzero(~P.terminal.mask)
-
-    def placed(values: Array, elsewhere: Any) -> Array:
-        """Over all states, the terminal ones included."""
-        whole = np.empty((len(P.S), *values.shape[1:]), dtype=values.dtype)
-        whole[:] = elsewhere
-        whole[alive] = values
-        return whole
-
-    nothing, undefined = field.one(0), field.undefined(1)[0]
-    assessed = Assessment(
-        chain=chain,
-        value=value,
-        value_error=max(value_error, float(np.max(found.gain_error))),
-        v=placed(found.bias, (D.mu * found.bias).sum()),
-        v_error=placed(found.bias_error, float(np.max(found.bias_error))),
-        undefined=np.ones(len(P.S), dtype=bool),
-        q_state=placed(q_state, undefined),
-        q_state_error=placed(q_state_error, np.inf),
-        q=q,
-        q_error=q_error,
-        seen=replace(seen, d=placed(seen.d, nothing), d_error=placed(seen.d_error, 0.0)),
-        method="exact" if field.is_exact else "sums until a reference state, bounded",
-    )
-    told = (
-        _describe_clash(R, found),
-        describe_doubt(P, assessed.doubtful),
-        _describe_unclear(R, unclear),
-    )
-    gain = Vector(placed(found.gain, value), P.S, field if field.is_exact else None, "g(s)")
-    return label_values(P, pi, "stationary", assessed, told, alive[D.entry_s], gain)
-
-
-def _describe_unclear(P: POMDP, unclear: Mask) -> str:
-    """A sentence on actions `[s, a]` that may change the average reward, as far as floats can tell,
-    or ""."""
-    if not unclear.any():
-        return ""
-    s, a = (int(x) for x in np.argwhere(unclear)[0])
-    return (
-        f"Floats cannot tell whether a={P.A.text(P.A[a])} in s={P.S.text(P.S[s])} changes the "
-        "average reward: its value is undefined."
-    )
-
-
-def _describe_clash(P: POMDP, found: Differential) -> str:
-    """A sentence on recurrent classes with different average rewards, or ""."""
-    if (clash := found.clash()) is None:
-        return ""
-    s, t = (P.S.text(P.S[state]) for state in clash)
-    return (
-        f"The policy is multichain: it may stay for ever around s={s} or around s={t}, with "
-        "different average rewards; q(o, a) is undefined where an action leads from one to the "
-        "other."
-    )

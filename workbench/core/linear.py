@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from workbench.core import double_kernels as double
+from workbench.core.double_kernels import FEWEST
 from workbench.core.errors import NotSolved
 from workbench.core.linear_kernels import bicgstab, eliminate, scale_rows, substitute, sweep
 from workbench.core.rows import own_rows, without_signs
@@ -36,9 +37,6 @@ from workbench.core.rows import own_rows, without_signs
 ELIMINATED, ELIMINATED_AT_LAST = 1_000, 40_000
 """Up to so many states: elimination, some milliseconds; the same, of up to half a minute, where
 BiCGSTAB has failed."""
-
-FEWEST = 1e-250
-"""Visits below this are too few for floats: parts of their products underflow."""
 
 _UNDERFLOW = 1e-280
 

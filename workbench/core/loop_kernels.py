@@ -18,12 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.double_kernels import FEWEST
 from workbench.core.horizon_kernels import Floats, Places, evaluate_here
 from workbench.core.kernels import compile_later, inline_kernel, lean_later
 from workbench.core.segment_kernels import look_along
-
-FEWEST_VISITS = 1e-250
-"""Rows with a smaller weight count as unvisited: products of numbers so small may underflow."""
 
 _LISTED = 12
 """Greedy policies that a loop remembers, so that it can tell a new one."""
@@ -108,7 +106,7 @@ def choose_here(q, weight, error, alike, before, stays, found, is_open):
     undecided = False
     for o in range(len(weight)):
         best, is_open[o] = -1, 0
-        if weight[o] > FEWEST_VISITS:
+        if weight[o] > FEWEST:
             top = q[o, 0]
             for a in range(1, q.shape[1]):
                 top = max(top, q[o, a])

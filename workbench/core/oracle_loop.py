@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import loop_kernels as kernels
+from workbench.core.assess import Look, look_at
+from workbench.core.double_kernels import FEWEST
 from workbench.core.errors import Multichain, NeverEnds, NotSolved, NotWeighted
-from workbench.core.fields import FLOATS, RATIONALS, dynamics
+from workbench.core.fields import FLOATS, RATIONALS, Mask, dynamics
 from workbench.core.horizon import (
     GRID,
     CompiledLoops,
@@ -35,7 +37,6 @@ from workbench.core.horizon import (
 )
 from workbench.core.horizon_kernels import evaluate_policy
 from workbench.core.numbers import Numbers
-from workbench.core.oracle import Look, Mask, look_at
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.steps import Schedule
@@ -177,7 +178,7 @@ class GreedyLoop:
             return found._replace(q=found.q[:, self.order])
         task, work = self.batch.task, self.batch.work
         value = evaluate_policy(task.tables, task.R, pi, work)
-        seen = work.weight > kernels.FEWEST_VISITS
+        seen = work.weight > FEWEST
         weight = np.where(seen, work.weight, np.nan)
         error = np.where(seen, self.batch.error[0], 0.0)
         q, nowhere = work.q / weight[:, None], np.zeros(len(seen), dtype=bool)
