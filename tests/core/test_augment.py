@@ -14,9 +14,9 @@ from pomdps import gravity, recall, recall4
 from workbench import Memory, Policy, augment, evaluate, memories, uniform
 from workbench.agents.simulate import alone, pair, sequences
 from workbench.core.errors import ModelError, UnknownLabel, WrongType
+from workbench.core.linear_kernels import strong_components
 from workbench.core.rows import merge_rows, own_rows
 from workbench.core.space import Subset
-from workbench.core.walk_kernels import strong_components
 
 any_memory = st.one_of(families(), strange_memories())
 

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from workbench.agents.step_limit import with_step_limit
 from workbench.core.asked import Asked
 from workbench.core.errors import UnknownLabel, WorkbenchError
+from workbench.core.linear_kernels import reachable, reverse_edges
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import merge_rows
 from workbench.core.space import Label, Space
-from workbench.core.walk_kernels import reachable, reverse_edges
 from workbench.text import show
 
 Mask = NDArray[np.bool_]

@@ -31,9 +31,9 @@ from workbench.core.kernels import read_only
 from workbench.core.memory import Gamma, IndexStep, Memory, MemoryFamily, outcomes_in
 from workbench.core.numbers import Number, Numbers, frozen
 from workbench.core.pomdp import POMDP, Distribution, Emissions, StateSet, Transitions
+from workbench.core.product_kernels import expand_states, fill_hash_table
 from workbench.core.rows import point_rows, row_places
 from workbench.core.space import Bits, Label, Product, Space, Subset
-from workbench.core.walk_kernels import expand_states, fill_hash_table
 from workbench.progress import check_time
 
 _PIECE = 1 << 12

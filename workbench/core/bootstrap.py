@@ -23,11 +23,11 @@ from workbench.core.double_kernels import UNIT
 from workbench.core.errors import NeverEnds, NotSolved
 from workbench.core.fields import Field, Mask, dynamics
 from workbench.core.linear import ONE, LinearSystem, refusal
+from workbench.core.linear_kernels import reachable, reverse_edges
 from workbench.core.numbers import Number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import keep_entries, own_rows, pick_rows
-from workbench.core.walk_kernels import reachable, reverse_edges
 from workbench.core.weights import Weighting, known, weights_named
 
 Array = NDArray[Any]

@@ -22,11 +22,11 @@ from workbench.core.errors import NeverEnds, NotSolved
 from workbench.core.fields import FLOATS, RATIONALS, Dynamics, Mask, check_policy_range, dynamics
 from workbench.core.kernels import read_only
 from workbench.core.linear import ONE, LinearSystem, Solution, refusal, share_errors
+from workbench.core.linear_kernels import reachable, reverse_edges, strong_components
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, keep_entries, merge_rows, own_rows
-from workbench.core.walk_kernels import reachable, reverse_edges, strong_components
 
 
 def follow_policy(D: Dynamics, pi: Policy) -> Chain:

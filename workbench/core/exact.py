@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from workbench.core.errors import TooLarge, WrongType
 from workbench.core.fields import RATIONALS, Field, array_of
 from workbench.core.linear import Solution
+from workbench.core.linear_kernels import strong_components
 from workbench.core.numbers import Number, is_symbolic, number
-from workbench.core.walk_kernels import strong_components
 from workbench.progress import check_time
 
 MOST_STATES_IN_A_BLOCK = 2_500

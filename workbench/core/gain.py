@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from workbench.core.chain import Chain
 from workbench.core.double_kernels import UNIT
 from workbench.core.fields import Mask
+from workbench.core.linear_kernels import reachable
 from workbench.core.numbers import Numbers
 from workbench.core.rows import add_rows, own_rows
-from workbench.core.walk_kernels import reachable
 from workbench.core.weights import WEIGHTS, weighted_means
 
 Array = NDArray[Any]

@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 from workbench.core import horizon_kernels as kernels
 from workbench.core.double_kernels import UNIT
 from workbench.core.fields import FLOATS, dynamics
+from workbench.core.linear_kernels import strong_components
 from workbench.core.loop_kernels import Loops, begin_loops, run_loops
 from workbench.core.numbers import Number, read_decimal
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import merge_rows, own_rows, pick_rows, point_rows
 from workbench.core.segment_kernels import look_ahead
 from workbench.core.steps import Schedule
-from workbench.core.walk_kernels import strong_components
 
 GRID = (Fraction(0), *(Fraction(7, 10) ** j for j in range(36, -1, -1)))
 """Where segments are looked at that are no polynomials, or long ones; the second one is 3e-6."""

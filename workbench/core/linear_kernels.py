@@ -15,13 +15,19 @@ order few new transitions arise (as few as against reverse Cuthill-McKee: docs/c
 
 BiCGSTAB (van der Vorst 1992) on sweeps of Gauss and Seidel, for the others: it looks for the fixed
 point of upward sweeps, which are to go against the direction in which entries depend on each other.
+
+Which states lead where: walks and strongly connected components of a matrix as a graph.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from workbench.core.kernels import compile_kernel, compile_later
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from workbench.core.kernels import compile_kernel, compile_later, read_only
 
 
 @compile_later
@@ -206,3 +212,58 @@ def bicgstab(indptr, indices, data, b, x, aim, iterations):
             rho = rho_next
             for i in range(n):
                 p[i] = r[i] + beta * (p[i] - omega * v[i])
+
+
+# ---------------------------------------------------------------------- where entries lead
+
+
+@compile_later
+def walk(first, last, successors, starts):
+    """The nodes that can be reached from some nodes, in breadth-first order. The successors of a
+    node are successors[first[node] : last[node]]."""
+    seen = np.zeros(len(first), dtype=np.bool_)
+    queue = np.empty(len(first), dtype=np.int64)
+    size = 0
+    for node in starts:
+        if not seen[node]:
+            seen[node] = True
+            queue[size] = node
+            size += 1
+    at = 0
+    while at < size:
+        node = queue[at]
+        at += 1
+        for k in range(first[node], last[node]):
+            found = successors[k]
+            if not seen[found]:
+                seen[found] = True
+                queue[size] = found
+                size += 1
+    return queue[:size].copy()
+
+
+def reachable(indptr, indices, starts):
+    """The mask of the nodes that can be reached from some nodes, themselves included."""
+    mask = np.zeros(len(indptr) - 1, dtype=np.bool_)
+    mask[walk(*read_only(indptr[:-1], indptr[1:], indices, starts))] = True
+    return mask
+
+
+def reverse_edges(indptr: Any, indices: Any) -> tuple[Any, Any]:
+    """The graph with every edge turned round, in compressed rows."""
+    n = len(indptr) - 1
+    turned_ptr = np.concatenate(([0], np.cumsum(np.bincount(indices, minlength=n))))
+    tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
+    return turned_ptr, tails[np.argsort(indices, kind="stable")]
+
+
+def strong_components(indptr, indices):
+    """How many strongly connected components there are, and the component of each node.
+
+    Components are numbered as they are completed, so each has a larger number than all those it
+    leads to.
+    """
+    graph = csr_array(
+        (np.ones(len(indices), np.int8), indices, indptr), shape=(len(indptr) - 1,) * 2
+    )
+    return connected_components(graph, connection="strong")

@@ -131,7 +131,7 @@ def as_decimal(x: Number) -> Number:
 
 def deciding_rows(P: POMDP) -> NDArray[np.int64]:
     """The observations that some behaviour sees in a state that is not terminal."""
-    from workbench.core.walk_kernels import reachable
+    from workbench.core.linear_kernels import reachable
 
     row_ptr = merge_rows(P.p.row_ptr, len(P.A))
     possible = P.p.prob.floats > 0 if not P.p.prob.symbols else np.ones(len(P.p.s_next), dtype=bool)

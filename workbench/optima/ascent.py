@@ -31,8 +31,8 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from workbench.core import linear
+from workbench.core.linear_kernels import reachable
 from workbench.core.rows import own_rows
-from workbench.core.walk_kernels import reachable
 from workbench.optima.mdp import MDP
 from workbench.optima.mdp_kernels import solve_leaving, surely_ending
 

@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 from workbench.core import linear
 from workbench.core.errors import ModelError, NeverEnds, NotSolved
 from workbench.core.fields import FLOATS, Field, dynamics
+from workbench.core.linear_kernels import reachable, strong_components
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import add_rows, merge_rows, own_rows, pick_rows, pick_spans
-from workbench.core.walk_kernels import reachable, strong_components
 from workbench.optima.mdp_kernels import reached_by, solve_leaving, surely_ending
 
 STRICT = 1e-13

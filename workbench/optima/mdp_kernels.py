@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.core.kernels import compile_later
-from workbench.core.walk_kernels import walk
+from workbench.core.linear_kernels import walk
 
 
 @compile_later

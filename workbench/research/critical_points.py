@@ -40,11 +40,11 @@ from workbench.core.errors import NeverEnds, TooLarge
 from workbench.core.evaluate import evaluate
 from workbench.core.exact import RationalFunctions
 from workbench.core.fields import FLOATS
+from workbench.core.linear_kernels import reachable, reverse_edges
 from workbench.core.numbers import Number, Numbers
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import keep_entries, merge_rows, own_rows
-from workbench.core.walk_kernels import reachable, reverse_edges
 from workbench.optima.arguments import require_real_numbers
 from workbench.optima.follow import alternatives
 from workbench.optima.mdp import MDP, Mask, from_states

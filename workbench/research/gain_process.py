@@ -31,8 +31,8 @@ from workbench.core.chain import Chain
 from workbench.core.errors import NotSolved
 from workbench.core.fields import FLOATS
 from workbench.core.gain import Differential, differential_values
+from workbench.core.linear_kernels import reachable, strong_components
 from workbench.core.rows import pick_rows, pick_spans, point_rows
-from workbench.core.walk_kernels import reachable, strong_components
 from workbench.optima.mdp import (
     MDP,
     Actions,
