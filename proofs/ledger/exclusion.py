@@ -23,6 +23,7 @@ from scipy.sparse import coo_matrix
 
 from workbench.checker.expressions import Polynomial, read_polynomial, renew_budget
 from workbench.checker.positivity import read_condition
+from workbench.checker.spoiled import Spoiled
 
 MOST_FACTORS = 4
 MOST_COLUMNS = 6_000
@@ -42,7 +43,10 @@ def exclusion_certificate(
     given = [f for f, _ in read] + [f * f for f in map(read_polynomial, squares)]
     for factors in range(1, MOST_FACTORS + 1):
         renew_budget()
-        columns = list(_products(given, factors))
+        try:
+            columns = list(_products(given, factors))
+        except Spoiled:  # more terms than the checker multiplies out
+            return None
         if len(columns) > MOST_COLUMNS:
             return None
         for positive in _targets(strict, len(read) - 1):

@@ -9,12 +9,12 @@ import sympy
 from rich.console import Console
 from sympy import Interval
 
-from proofs.ledger import LedgerEntry, inequalities
+from proofs.ledger import LedgerEntry, exclusion, inequalities
 from proofs.ledger.inequalities import Undecided, prove_positive
 from proofs.ledger.second_opinion import second_opinion
 from proofs.ledger.theory import Theory, trouble_in
 from proofs.report import in_a_line, in_full, readme_row, write_html, write_json
-from workbench.checker import positivity
+from workbench.checker import expressions, positivity
 
 FLOW = Theory(
     {
@@ -82,6 +82,15 @@ def test_a_polynomial_needs_both_the_solver_and_the_checker(monkeypatch):
     monkeypatch.setattr(inequalities, "_break_on_grid", lambda *_: None)
     with pytest.raises(Undecided, match="says z3; the checker: x - 1 > 0 is not shown"):
         prove_positive(x - 1, box)
+
+
+def test_conditions_that_multiply_out_to_too_much_have_no_certificate(monkeypatch):
+    """Without z3 the row then says that it is missing, and the others are judged."""
+    conditions = ["x >= 0", "x - 1 <= 0", "x*(1 - x) < 0"]
+    assert exclusion.exclusion_certificate(conditions)
+    monkeypatch.setattr(exclusion, "renew_budget", lambda: expressions.renew_budget(1))
+    assert exclusion.exclusion_certificate(conditions) is None
+    expressions.renew_budget()
 
 
 def test_without_z3_a_row_says_that_there_is_one_opinion(monkeypatch, tmp_path):
