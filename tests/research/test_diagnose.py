@@ -183,7 +183,9 @@ def test_what_theory_bounds_is_at_least_what_is_lost(P, family):
     found = diagnose(P, family, max_beliefs=40, max_seconds=0.5)
     assert found.lower <= found.upper
     assert found.gap[0] <= found.gap[1]
-    info = found.information
+    if (info := found.information) is None:  # on a busy machine
+        assert "information" in found.late
+        return
     assert found.lower - info.value <= info.bound
     if found.uniformity is not None:
         assert found.gap[1] <= found.uniformity.bound

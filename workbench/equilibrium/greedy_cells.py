@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,11 +294,6 @@ def blocks(
     P: POMDP, rows: NDArray[np.int64], size: int, symmetry: bool = True
 ) -> Iterator[NDArray[np.int64]]:
     """The representatives, `size` at a time."""
-    held: list[NDArray[np.int64]] = []
-    for actions in representatives(P, rows, symmetry):
-        held.append(actions)
-        if len(held) == size:
-            yield np.array(held)
-            held = []
-    if held:
+    left = representatives(P, rows, symmetry)
+    while held := list(islice(left, size)):
         yield np.array(held)

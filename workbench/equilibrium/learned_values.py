@@ -31,10 +31,11 @@ from workbench.core.bootstrap import Bootstrap
 from workbench.core.errors import WrongType
 from workbench.core.fields import RATIONALS, Field
 from workbench.core.learners import Learner, OptionError, Target
+from workbench.core.linear_kernels import reachable
 from workbench.core.numbers import Number, Numbers, is_symbolic, number, read_decimal
 from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
-from workbench.core.rows import keep_entries, merge_rows
+from workbench.core.rows import keep_entries, merge_rows, own_rows
 from workbench.core.td import Lambda, NStep
 
 
@@ -129,16 +130,17 @@ def as_decimal(x: Number) -> Number:
     return read_decimal(x) if isinstance(x, float) else x
 
 
-def deciding_rows(P: POMDP) -> NDArray[np.int64]:
-    """The observations that some behaviour sees in a state that is not terminal."""
-    from workbench.core.linear_kernels import reachable
-
+def deciding_states(P: POMDP) -> NDArray[np.bool_]:
+    """The states that some behaviour reaches and that are not terminal."""
     row_ptr = merge_rows(P.p.row_ptr, len(P.A))
     possible = P.p.prob.floats > 0 if not P.p.prob.symbols else np.ones(len(P.p.s_next), dtype=bool)
     kept = keep_entries(row_ptr, possible)
-    visited = reachable(kept, P.p.s_next[possible], P.mu.support) & ~P.terminal.mask
-    states = P.omega.s
-    found = np.zeros(len(P.O), dtype=bool)
+    found = reachable(kept, P.p.s_next[possible], P.mu.support) & ~P.terminal.mask
+    return np.asarray(found, dtype=bool)
+
+
+def deciding_rows(P: POMDP) -> NDArray[np.int64]:
+    """The observations that some behaviour sees in a state that is not terminal."""
+    states = own_rows(P.omega.row_ptr)
     emits = P.omega.prob.floats > 0 if not P.omega.prob.symbols else np.ones(len(states), bool)
-    found[P.omega.o[visited[states] & emits]] = True
-    return np.flatnonzero(found)
+    return np.unique(P.omega.o[deciding_states(P)[states] & emits]).astype(np.int64)

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError
 from workbench.equilibrium.greedy_cells import DenseTask, Floats
+from workbench.equilibrium.learned_values import deciding_states
 
 Domains = NDArray[np.bool_]
 """`domains[row, a]`: whether a is still possible there."""
@@ -366,13 +367,7 @@ def _goes_round(task: DenseTask) -> bool:
 
 def _reached(task: DenseTask) -> NDArray[np.int64]:
     """The states that some behaviour reaches."""
-    leads = task.T.max(axis=1) > 0
-    seen = task.mu > 0
-    while True:
-        more = seen | leads[seen].any(axis=0)
-        if (more == seen).all():
-            return np.flatnonzero(seen)
-        seen = more
+    return np.flatnonzero(deciding_states(task.P)[task.states])
 
 
 # ---------------------------------------------------------------------- the walk

@@ -26,6 +26,7 @@ from workbench.core.errors import TooLarge
 from workbench.core.numbers import Number
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
+from workbench.equilibrium.learned_values import deciding_states
 from workbench.progress import check_time
 
 MOST_DIVIDED = 10
@@ -40,17 +41,7 @@ READING = "the bound by the rate of the filter is our reading of Kara and Yuekse
 
 def states_that_go_on(P: POMDP) -> list[Label]:
     """The states that can be reached and are not terminal, in the order of S."""
-    reached = {s for s in P.mu if P.mu[s] != 0}
-    waiting = [s for s in P.S if s in reached]
-    for s in waiting:  # grows while we walk
-        if s in P.terminal:
-            continue
-        for a in P.A:
-            for (t, _), x in P.p(s, a).items():
-                if x != 0 and t not in reached:
-                    reached.add(t)
-                    waiting.append(t)
-    return [s for s in P.S if s in reached and s not in P.terminal]
+    return [P.S[i] for i in np.flatnonzero(deciding_states(P)).tolist()]
 
 
 # ---------------------------------------------------------------------- windows
