@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_equilibrium import equilibria_by_force
 from strategies import families, pomdps
-from toy_tasks import small_task, task_like
+from toy_tasks import habit, small_task, task_like
 
 from pomdps import recall, recall4, recall_variant
 from workbench import (
@@ -85,14 +85,6 @@ def test_on_the_variant_with_oa2_all_fixed_points_are_optimal_and_tied():
     assert found.complete
     assert (found.cells, len(found)) == (16_384, 64)
     assert {(e.value, e.strict) for e in found} == {(3, False)}
-
-
-def habit() -> POMDP:
-    """Two rooms that look alike: whoever does the same twice is paid, more for r than for l."""
-    pay = {("", "l"): 0, ("", "r"): 0, ("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
-    return small_task(
-        "habit", lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1}, "", A=["l", "r"]
-    )
 
 
 def test_two_equilibria_of_different_worth_can_stand_side_by_side():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_equilibrium import drift
 from strategies import families, pomdps
-from toy_tasks import small_task
+from toy_tasks import habit, small_task
 
 from pomdps import recall, recall4, recall_variant
 from workbench import (
@@ -71,8 +71,7 @@ def test_fields_in_rationals_and_in_floats_agree(data):
 
 
 def test_a_flow_ends_at_a_strict_equilibrium_of_its_side():
-    pay = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
-    P = small_task("habit", lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1}, "", A=["l", "r"])
+    P = habit()
     right, left = equilibria(P, QLearning(epsilon=0.1))
     for e in (left, right):
         flow = mean_field(P, QLearning(epsilon=0.1), time=500, initial=e.q.raw * 0.9)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from paper_numbers import UNIFORM_Q_B1
 from reference import expected_visits, q_values, value_function
 from strategies import families, policies, pomdps
+from toy_tasks import small_task, task_like
 
-from pomdps import gravity, recall, recall4
-from workbench import POMDP, Policy, augment, evaluate, random_pomdp, simulate, td_values, uniform
+from pomdps import gravity, recall, recall4, short_corridor
+from workbench import Policy, augment, evaluate, random_pomdp, simulate, td_values, uniform
 from workbench.agents.simulate import discounted_return
 from workbench.core import linear
 from workbench.core.chain import exact_value
@@ -32,39 +33,19 @@ from workbench.core.errors import (
 F = Fraction
 
 
-def corridor(gamma=1):
-    """Sutton and Barto, Example 13.1: three cells that look alike, in the second left and right are
-    exchanged."""
-
-    def p(s, a):
-        step = 1 if (a == "right") != (s == 1) else -1
-        return {(max(0, s + step), -1): 1}
-
-    return POMDP.from_functions(
-        name="short corridor",
-        A=["left", "right"],
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=gamma,
-        terminal={3},
-    )
-
-
 def endless():
     """Go on for ever in one of two rooms, or leave."""
 
     def p(s, a):
         return {(s, 1): 1} if a == "stay" else {("end", 0): 1}
 
-    return POMDP.from_functions(
-        name="endless",
+    return small_task(
+        "endless",
+        p,
+        {0: F(1, 4), 1: F(3, 4)},
         A=["stay", "leave"],
-        p=p,
         omega=lambda s: {str(s): 1},
-        mu={0: F(1, 4), 1: F(3, 4)},
         gamma=F(1, 2),
-        terminal={"end"},
     )
 
 
@@ -85,7 +66,7 @@ def test_half_of_the_states_seen_are_the_first_one():
 
 def test_the_closed_form_of_the_short_corridor():
     x = sympy.Symbol("x")  # the probability of going right
-    P = corridor()
+    P = short_corridor()
     pi = Policy.from_mapping(P, {"o": {"right": x, "left": 1 - x}})
     value = evaluate(P, pi).value
     # first-step analysis by hand: v0 = -1 + x v1 + (1-x) v0, v1 = -1 + x v0 + (1-x) v2, v2 = -1 +
@@ -149,14 +130,12 @@ def test_symbols_in_the_discount():
 
 def test_what_is_reached_too_seldom_for_floats_is_undefined():
     """Room 200 is reached with probability 100^-200, a number in rationals and zero in floats."""
-    P = POMDP.from_functions(
-        name="rooms",
+    P = small_task(
+        "rooms",
+        lambda s, a: {(s + 1 if a == "on" and s < 200 else "end", 1): 1},
+        0,
         A=["on", "leave"],
-        p=lambda s, a: {(s + 1 if a == "on" and s < 200 else "end", 1): 1},
         omega=lambda s: {s: 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
     )
     pi = Policy.from_mapping(P, {o: {"on": F(1, 100), "leave": F(99, 100)} for o in P.O})
     floats, exact = evaluate(P, pi), evaluate(P, pi, exact=True)
@@ -242,17 +221,7 @@ def test_simulated_means_lie_within_their_confidence_interval(P, family, data):
 def test_permuting_labels_permutes_results(P, shuffle, data):
     pi = data.draw(policies(P))
     S, O, A = (shuffle.sample(list(x), len(x)) for x in (P.S, P.O, P.A))
-    Q = POMDP.from_functions(
-        name="shuffled",
-        S=S,
-        O=O,
-        A=A,
-        p=P.p,
-        omega=P.omega,
-        mu=P.mu,
-        gamma=P.gamma,
-        terminal=set(P.terminal),
-    )
+    Q = task_like(P, "shuffled", S=S, O=O, A=A)
     one = evaluate(P, pi, exact=True)
     other = evaluate(Q, Policy.from_mapping(Q, {o: pi.row(o) for o in O}), exact=True)
     assert one.value == other.value
@@ -282,14 +251,7 @@ def test_visits_balance(P, data):
 def test_the_long_run_of_a_continuing_task_by_hand():
     """Two states, p(0 -> 1) = 1/3, p(1 -> 0) = 1/2: shares 3/5 and 2/5; reward 1 for being in 1."""
     move = {0: {(1, 0): F(1, 3), (0, 0): F(2, 3)}, 1: {(0, 1): F(1, 2), (1, 1): F(1, 2)}}
-    P = POMDP.from_functions(
-        name="two",
-        A=["go"],
-        p=lambda s, a: move[s],
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=F(9, 10),
-    )
+    P = small_task("two", lambda s, a: move[s], 0, A=["go"], gamma=F(9, 10))
     for exact in (True, False):
         E = evaluate(P, uniform(P), exact=exact, weights="stationary")
         assert E.visits[0] == pytest.approx(F(3, 5))
@@ -341,15 +303,7 @@ def test_gamma_one_forgives_states_that_are_not_visited():
             return {("trap", 1): 1}
         return {("trap", 0): 1} if a == "fall" else {("end", 1): 1}
 
-    P = POMDP.from_functions(
-        name="trap",
-        A=["fall", "walk"],
-        p=p,
-        omega=lambda s: {s: 1},
-        mu={"start": 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("trap", p, "start", A=["fall", "walk"], omega=lambda s: {s: 1})
     pi = Policy.deterministic(P, {"start": "walk", "trap": "walk"})
     for exact in (True, False):
         E = evaluate(P, pi, exact=exact)
@@ -475,16 +429,7 @@ def test_states_that_absorb_without_being_terminal_are_valued_or_refused(
             return {(s, 1): 1}
         return {(t if t != 2 else "end", r): x for (t, r), x in Q.p(s, a).items()}
 
-    P = POMDP.from_functions(
-        name="traps",
-        A=[0, 1],
-        S=[*range(4), "end"],
-        p=p,
-        omega=Q.omega,
-        mu={0: 1},
-        gamma=gamma,
-        terminal={"end"},
-    )
+    P = small_task("traps", p, 0, omega=Q.omega, gamma=gamma, S=[*range(4), "end"])
     x = sympy.Symbol("x")
     pi = {
         "uniform": uniform(P),
@@ -506,14 +451,13 @@ def test_states_that_absorb_without_being_terminal_are_valued_or_refused(
 
 def test_what_has_no_discounted_weight_is_undefined_in_every_arithmetic():
     """With gamma 0 nothing after the first step counts: the second observation has no P(s|o)."""
-    P = POMDP.from_functions(
-        name="two steps",
+    P = small_task(
+        "two steps",
+        lambda s, a: {("late", 1): 1} if s == "early" else {("end", 2): 1},
+        "early",
         A=["go"],
-        p=lambda s, a: {("late", 1): 1} if s == "early" else {("end", 2): 1},
         omega=lambda s: {s: 1},
-        mu={"early": 1},
         gamma=0,
-        terminal={"end"},
     )
     exact = evaluate(P, uniform(P), exact=True, weights="discounted")
     floats = evaluate(P, uniform(P), weights="discounted")

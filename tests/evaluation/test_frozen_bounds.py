@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from toy_tasks import small_task
 
 from pomdps import cheese_maze, gravity, recall, recall4, shuttle, tiger
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
@@ -39,15 +40,15 @@ def random_task(seed: int, exits: F, states: int = 9, ends: bool = True) -> POMD
     p = {(s, a): row(states) for s in range(states) for a in range(3)}
     r = {(s, a): F(int(rng.integers(-9, 9)), 7) for s in range(states) for a in range(3)}
     omega = {s: row(3) for s in range(states)}
-    return POMDP.from_functions(
-        name="random",
-        A=[0, 1, 2],
-        p=lambda s, a: {
+    return small_task(
+        "random",
+        lambda s, a: {
             **{(t, r[s, a]): x * (1 - exits * ends) for t, x in enumerate(p[s, a]) if x},
             **({("end", r[s, a]): exits} if ends else {}),
         },
+        {0: F(1, 3), 1: F(2, 3)},
+        A=[0, 1, 2],
         omega=lambda s: {"end": 1} if s == "end" else {o: x for o, x in enumerate(omega[s]) if x},
-        mu={0: F(1, 3), 1: F(2, 3)},
         gamma=1 if ends else F(9, 10),
         terminal={"end"} if ends else set(),
     )

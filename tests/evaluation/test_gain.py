@@ -7,6 +7,7 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy_tasks import small_task
 
 from pomdps import recall4, tiger
 from tests.support.reference_average import (
@@ -33,14 +34,7 @@ def two_rooms(first=1, second=3) -> POMDP:
         other = "right" if s == "left" else "left"
         return {(other if a == "swap" else s, first if s == "left" else second): 1}
 
-    return POMDP.from_functions(
-        name="two rooms",
-        A=["stay", "swap"],
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={"door": 1},
-        gamma=F(1, 2),
-    )
+    return small_task("two rooms", p, "door", A=["stay", "swap"], gamma=F(1, 2))
 
 
 @given(st.data())
@@ -179,12 +173,11 @@ def test_what_is_asked_wrongly_is_refused():
 
 def rooms(escape, A=(0,)):
     """Two rooms that follow one another, and rarely the way in."""
-    return POMDP.from_functions(
-        name="rooms",
+    return small_task(
+        "rooms",
+        lambda s, a: {(1, 0): 1} if s == 0 else {(3 - s, s): 1 - escape, (0, 0): escape},
+        0,
         A=A,
-        p=lambda s, a: {(1, 0): 1} if s == 0 else {(3 - s, s): 1 - escape, (0, 0): escape},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
         gamma=F(1, 2),
     )
 
@@ -214,13 +207,8 @@ def test_whether_an_action_changes_the_average_is_told_exactly_or_is_left_open(n
             return {(s, number(s == "A")): number(1)}
         return {("A", number(0)): number(1 - e * (1 - a)), ("B", number(0)): number(e * (1 - a))}
 
-    P = POMDP.from_functions(
-        name="chance",
-        A=[0, 1],
-        p=p,
-        omega=lambda s: {s: number(1)},
-        mu={"0": number(1)},
-        gamma=number(F(1, 2)),
+    P = small_task(
+        "chance", p, {"0": number(1)}, omega=lambda s: {s: number(1)}, gamma=number(F(1, 2))
     )
     found = evaluate(P, Policy.deterministic(P, {}, otherwise=0), criterion="average")
     assert np.isnan(found.q_state["0", 1])

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import expected_visits
 from strategies import policies, pomdps
+from toy_tasks import small_task
 
-from workbench import POMDP, Policy, evaluate, gradient
+from workbench import Policy, evaluate, gradient
 
 
 @settings(max_examples=25)
@@ -46,14 +47,13 @@ def test_the_weight_of_an_observation_counts_how_often_it_is_seen(P, data):
 
 
 def test_unseen_observations_have_no_slope_and_endless_ones_infinite_weight():
-    P = POMDP.from_functions(
-        name="rooms",
+    P = small_task(
+        "rooms",
+        lambda s, a: {(s if a == "stay" else "end", 1): 1},
+        "s",
         A=["stay", "go"],
-        p=lambda s, a: {(s if a == "stay" else "end", 1): 1},
         omega=lambda s: {s: 1},
-        mu={"s": 1},
         gamma=F(1, 2),
-        terminal={"end"},
         S=["s", "unseen", "end"],
     )
     stay = Policy.deterministic(P, {}, otherwise="stay")
@@ -66,14 +66,12 @@ def test_unseen_observations_have_no_slope_and_endless_ones_infinite_weight():
 
 
 def test_where_rewards_cancel_the_bound_says_so():
-    P = POMDP.from_functions(
-        name="cancel",
+    P = small_task(
+        "cancel",
+        lambda s, a: {("end", r): F(1, 3) for r in (10**16 + F(1, 7), -(10**16), 0)},
+        "s",
         A=[0],
-        p=lambda s, a: {("end", r): F(1, 3) for r in (10**16 + F(1, 7), -(10**16), 0)},
         omega=lambda s: {s: 1},
-        mu={"s": 1},
-        gamma=1,
-        terminal={"end"},
     )
     exact, floats = (gradient(P, Policy.deterministic(P, {"s": 0}), exact=e) for e in (True, False))
     assert exact["s", 0] == F(1, 21)

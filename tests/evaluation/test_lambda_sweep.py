@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from odd_models import draw_model, draw_policy
+from toy_tasks import small_task
 
 from workbench import POMDP, augment, td_values, uniform
 from workbench.core.errors import NeverEnds, WorkbenchError, WrongType
@@ -25,14 +26,12 @@ def three_ways(price: F = F(6, 5)) -> POMDP:
     """Two rooms look alike and are worth 0 and 1. q(low) falls from 3/2 to 1 with lambda, q(high)
     rises from 3/4 to 5/4, and q(out) is the price: the first two cross at 9/8."""
     ways = {"low": ("cellar", 1), "out": ("end", price), "high": ("attic", F(1, 4))}
-    return POMDP.from_functions(
-        name="three ways",
+    return small_task(
+        "three ways",
+        lambda s, a: {ways[a] if s == "start" else ("end", int(s == "attic")): 1},
+        "start",
         A=list(ways),
-        p=lambda s, a: {ways[a] if s == "start" else ("end", int(s == "attic")): 1},
         omega=lambda s: {"dark" if s in ("cellar", "attic") else s: 1},
-        mu={"start": 1},
-        gamma=1,
-        terminal={"end"},
     )
 
 

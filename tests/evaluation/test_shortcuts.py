@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_td import all_deterministic_policies, rows_that_matter, shortcuts_by_definition
 from strategies import policies, pomdps
-from toy_tasks import a_coin_known_to_three_digits
+from toy_tasks import a_coin_known_to_three_digits, small_task, task_like
 from typer.testing import CliRunner
 
 from pomdps import gravity, load_unload, recall, recall_variant
@@ -81,36 +81,26 @@ def test_shortcuts_are_those_of_the_definition_on_the_slow_twins_values(data):
 @given(st.data())
 def test_where_observations_are_states_there_are_none(data):
     P = data.draw(pomdps())
-    seen = POMDP.from_functions(
-        name="seen",
-        A=P.A,
-        p=P.p,
-        omega=lambda s: {s: 1},
-        mu=dict(P.mu),
-        gamma=P.gamma,
-        terminal=P.terminal,
-        S=P.S,
-    )
+    seen = task_like(P, "seen", omega=lambda s: {s: 1}, S=P.S)
     assert shortcuts(seen, data.draw(policies(seen, deterministic=True)), exact=True) == []
 
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_what_has_values_is_compared_beside_what_has_none(exact):
     """Half of the episodes never end: their row alone has no P(s|o)."""
-    P = POMDP.from_functions(
-        name="half a trap",
-        A=["go", "end"],
-        p=lambda s, a: (
+    P = small_task(
+        "half a trap",
+        lambda s, a: (
             {("trap", 0): 1}
             if s == "trap"
             else {("end", 1): 1}
             if a == "end"
             else {("trap", 0): Fraction(1, 2), ("end", 0): Fraction(1, 2)}
         ),
+        "start",
+        A=["go", "end"],
         omega=lambda s: {s: 1},
-        mu={"start": 1},
         gamma=Fraction(9, 10),
-        terminal={"end"},
     )
     assert shortcuts(P, Policy.deterministic(P, {}, otherwise="go"), exact=exact) == []
 
@@ -218,15 +208,13 @@ def test_rows_that_only_a_deviation_reaches_are_counted_too():
     """What pi does in `dark`, where it never is, decides whether jumping at the start is a weak
     shortcut."""
     leads = {"start": {"walk": "hall", "jump": "pit"}, "pit": {"walk": "dark", "jump": "dark"}}
-    P = POMDP.from_functions(
-        name="rooms",
-        A=["jump", "walk"],
-        mu={"start": 1},
-        gamma=1,
-        terminal={"end"},
-        p=lambda s, a: {
+    P = small_task(
+        "rooms",
+        lambda s, a: {
             (leads[s][a], 0) if s in leads else ("end", int(s == "hall" or a == "jump")): 1
         },
+        "start",
+        A=["jump", "walk"],
         omega=lambda s: {"room" if s in ("hall", "pit") else s: 1},
     )
     kinds = {
@@ -292,14 +280,7 @@ def test_bad_input_is_named():
 
 
 def test_a_task_that_no_policy_ends_is_refused():
-    P = POMDP.from_functions(
-        name="round",
-        A=["go"],
-        p=lambda s, a: {("s", 1): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=1,
-    )
+    P = small_task("round", lambda s, a: {("s", 1): 1}, "s", A=["go"])
     with pytest.raises(WorkbenchError, match="no policy of round ends"):
         count_shortcuts(P)
 

@@ -6,9 +6,10 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import policies, pomdps
+from toy_tasks import small_task
 
 from pomdps import recall4
-from workbench import POMDP, Policy, augment, best_memoryless, evaluate, switch_values, uniform
+from workbench import Policy, augment, best_memoryless, evaluate, switch_values, uniform
 from workbench.evaluation.switch_values import improving_switches
 
 F = Fraction
@@ -39,10 +40,7 @@ def test_nothing_improves_the_best_and_a_better_neighbour_is_found(P, data):
 
 
 def test_a_switch_that_never_ends_is_undefined():
-    P = POMDP.from_functions(
-        name="door", A=["wait", "go"], p=lambda s, a: {("end" if a == "go" else s, -1): 1},
-        omega=lambda s: {"o": 1}, mu={"s": 1}, gamma=1, terminal={"end"},
-    )  # fmt: skip
+    P = small_task("door", lambda s, a: {("end" if a == "go" else s, -1): 1}, "s", A=["wait", "go"])
     found = switch_values(P, Policy.deterministic(P, {"o": "go"}), exact=True)
     assert found["o", "wait"] is None
     assert found["o", "go"] == -1
@@ -58,14 +56,6 @@ def test_one_bit_on_recall4_has_a_worse_policy_that_no_switch_improves():
 
 def test_symbols_run_through_switches():
     g = sympy.Symbol("g")
-    P = POMDP.from_functions(
-        name="two steps",
-        A=[0, 1],
-        p=lambda s, a: {(s + 1, a): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=g,
-        terminal={2},
-    )
+    P = small_task("two steps", lambda s, a: {(s + 1, a): 1}, 0, gamma=g, terminal={2})
     for exact in (True, False):
         assert switch_values(P, uniform(P), exact=exact)["o", 1] == g + 1

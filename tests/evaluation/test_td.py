@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_td import td_by_sweeps
 from strategies import policies, pomdps
-from toy_tasks import a_coin_known_to_three_digits
+from toy_tasks import a_coin_known_to_three_digits, small_task, task_like
 
 from pomdps import load_unload, recall, recall4, recall_variant
 from workbench import POMDP, Policy, augment, evaluate, uniform
@@ -86,15 +86,7 @@ def test_td_lambda_with_a_symbol_for_lambda_interpolates_between_one_step_and_mo
 
 
 def test_one_observation_one_action_gives_the_average_reward_over_the_chance_to_end():
-    P = POMDP.from_functions(
-        name="count",
-        A=["go"],
-        p=lambda s, a: {(s + 1, s): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={4},
-    )
+    P = small_task("count", lambda s, a: {(s + 1, s): 1}, 0, A=["go"], terminal={4})
     # rewards 0, 1, 2, 3 seen equally often: v = 3/2 + 3/4 v
     assert td_values(P, uniform(P), exact=True).v["o"] == 6
     assert evaluate(P, uniform(P), exact=True).q["o", "go"] == Fraction(6 + 6 + 5 + 3, 4)
@@ -176,16 +168,7 @@ def test_lambda_zero_is_one_step(data):
 @given(st.data())
 def test_where_observations_are_states_every_target_gives_the_true_values(data):
     P = data.draw(pomdps())
-    seen = POMDP.from_functions(
-        name="seen",
-        A=P.A,
-        p=P.p,
-        omega=lambda s: {s: 1},
-        mu=dict(P.mu),
-        gamma=P.gamma,
-        terminal=P.terminal,
-        S=P.S,
-    )
+    seen = task_like(P, "seen", omega=lambda s: {s: 1}, S=P.S)
     pi = data.draw(policies(seen))
     true = evaluate(seen, pi, exact=True).q.array
     for how in ({"n": 1}, {"n": 3}, {"lam": HALF}):
@@ -280,14 +263,13 @@ def endless(gamma) -> POMDP:
         ("round", "stop"): ("round", 1),
     }
     table["round", "on"] = "round", 1
-    return POMDP.from_functions(
-        name="endless",
+    return small_task(
+        "endless",
+        lambda s, a: {table[s, a]: 1},
+        "start",
         A=["stop", "on"],
-        p=lambda s, a: {table[s, a]: 1},
         omega=lambda s: {s: 1},
-        mu={"start": 1},
         gamma=gamma,
-        terminal={"end"},
     )
 
 
@@ -376,18 +358,16 @@ def test_the_published_loss_weighs_observations_alike(P, data):
 def slow(escape: Fraction) -> POMDP:
     """Two states that are seen as such, left for good with a small chance."""
     stay = 1 - escape
-    return POMDP.from_functions(
-        name="slow",
-        A=[0],
-        p=lambda s, a: {
+    return small_task(
+        "slow",
+        lambda s, a: {
             (1 - s, Fraction(s + 1, 7)): stay / 3,
             (s, 0): 2 * stay / 3,
             ("end", 0): escape,
         },
+        0,
+        A=[0],
         omega=lambda s: {s: 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
     )
 
 
@@ -406,14 +386,8 @@ def test_a_norm_in_floats_is_right_however_long_episodes_are(digits, norm):
 
 def two_rooms(escape: Fraction | float) -> POMDP:
     """Two rooms that look alike, one of which pays."""
-    return POMDP.from_functions(
-        name="two rooms",
-        A=[0],
-        p=lambda s, a: {(1 - s, s): 1 - escape, ("end", 0): escape},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
+    return small_task(
+        "two rooms", lambda s, a: {(1 - s, s): 1 - escape, ("end", 0): escape}, 0, A=[0]
     )
 
 
@@ -460,14 +434,8 @@ def test_ten_thousand_steps_are_next_to_monte_carlo_and_a_billion_are_refused():
 
 def test_a_chance_of_leaving_near_rounding_costs_no_digits():
     e = Fraction(1, 10**15)
-    P = POMDP.from_functions(
-        name="very slow",
-        A=[0],
-        p=lambda s, a: {(0, 1): 1 - e, ("end", 0): e},
-        omega=lambda s: {s: 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
+    P = small_task(
+        "very slow", lambda s, a: {(0, 1): 1 - e, ("end", 0): e}, 0, A=[0], omega=lambda s: {s: 1}
     )
     for how in ({}, {"n": 3}, {"lam": HALF}):
         found = td_values(P, uniform(P), **how)
@@ -485,14 +453,12 @@ def test_rewards_that_cancel_are_in_the_bound_of_lambda_targets():
             large = Fraction(10**15)
             return {("end", number(r)): number(HALF) for r in (large + Fraction(3, 7), -large)}
 
-        return POMDP.from_functions(
-            name="coins",
-            A=[0, 1],
-            p=p,
+        return small_task(
+            "coins",
+            p,
+            {0: number(1)},
             omega=lambda s: {"over" if s == "end" else "o": number(1)},
-            mu={0: number(1)},
             gamma=number(1),
-            terminal={"end"},
         )
 
     exact, floats = coins(Fraction), coins(float)
@@ -507,12 +473,12 @@ def test_rewards_that_cancel_are_in_the_bound_of_lambda_targets():
 
 def test_exact_losses_of_long_fractions_are_found():
     long = 10**90
-    P = POMDP.from_functions(
-        name="long",
+    P = small_task(
+        "long",
+        lambda s, a: {(s + 1, Fraction(s * s + 1, long + 9 + s)): 1},
+        0,
         A=[0],
-        p=lambda s, a: {(s + 1, Fraction(s * s + 1, long + 9 + s)): 1},
         omega=lambda s: {s // 2: 1},
-        mu={0: 1},
         gamma=HALF,
         terminal={4},
     )
@@ -523,14 +489,7 @@ def test_exact_losses_of_long_fractions_are_found():
 
 
 def test_what_is_endless_is_said_of_td_values_too():
-    P = POMDP.from_functions(
-        name="loop",
-        A=[0],
-        p=lambda s, a: {(s, 1): 1},
-        omega=lambda s: {s: 1},
-        mu={0: 1},
-        gamma=HALF,
-    )
+    P = small_task("loop", lambda s, a: {(s, 1): 1}, 0, A=[0], omega=lambda s: {s: 1}, gamma=HALF)
     for exact in (True, False):
         found = td_values(P, uniform(P), exact=exact)
         assert "never ends from s=0" in found.note
@@ -561,14 +520,13 @@ def test_the_promised_return_is_within_its_bound(data):
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_shares_of_infinite_visits_are_undefined(exact):
-    P = POMDP.from_functions(
-        name="trap",
+    P = small_task(
+        "trap",
+        lambda s, a: {("x", 1): HALF, ("end", 0): HALF} if s == "s" else {("x", 1): 1},
+        "s",
         A=["go"],
-        p=lambda s, a: {("x", 1): HALF, ("end", 0): HALF} if s == "s" else {("x", 1): 1},
         omega=lambda s: {s: 1},
-        mu={"s": 1},
         gamma=Fraction(9, 10),
-        terminal={"end"},
     )
     found = td_values(P, uniform(P), exact=exact)
     assert all(x is None or math.isnan(x) for x in found.share.array)

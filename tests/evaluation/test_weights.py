@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference_weights import first_visit_q
 from strategies import policies, pomdps
+from toy_tasks import small_task
 
 from pomdps import gravity
 from workbench import (
@@ -28,15 +29,7 @@ from workbench.evaluation.discrepancy import discrepancy_loss, lambda_discrepanc
 
 
 def coins(rounds: int = 2) -> POMDP:
-    return POMDP.from_functions(
-        name="coins",
-        A=[0, 1],
-        p=lambda s, a: {(s + 1, a): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={rounds},
-    )
+    return small_task("coins", lambda s, a: {(s + 1, a): 1}, 0, terminal={rounds})
 
 
 def test_the_first_time_comes_earlier_than_any_time():
@@ -71,14 +64,7 @@ def test_an_action_that_is_never_taken_has_the_weights_of_all_visits():
 
 
 def test_first_visits_exist_where_a_policy_never_ends():
-    P = POMDP.from_functions(
-        name="for ever",
-        A=[0, 1],
-        p=lambda s, a: {(1 - s, a): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=Fraction(1, 2),
-    )
+    P = small_task("for ever", lambda s, a: {(1 - s, a): 1}, 0, gamma=Fraction(1, 2))
     for exact in (True, False):
         found = evaluate(P, uniform(P), exact=exact, weights="first-visit")
         assert float(found.q["o", 1]) == pytest.approx(1.5)
@@ -136,14 +122,8 @@ def test_first_visits_of_a_large_task_are_refused():
 def test_reward_per_step_has_a_bound_where_large_rewards_cancel():
     """1e15 in one state and -1e15 in the next: the mean over states is 1/6 in all."""
     big = 10**15
-    P = POMDP.from_functions(
-        name="cancel",
-        A=[0],
-        p=lambda s, a: {(s + 1, [big, -big, Fraction(1, 2)][s]): 1},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={3},
+    P = small_task(
+        "cancel", lambda s, a: {(s + 1, [big, -big, Fraction(1, 2)][s]): 1}, 0, A=[0], terminal={3}
     )
     exact, found = (evaluate(P, uniform(P), exact=e).average_reward for e in (True, False))
     assert exact == Fraction(1, 6)
@@ -155,14 +135,13 @@ def test_bounds_of_visits_are_what_a_policy_known_to_three_digits_may_cost(weigh
     """Of the policies that round to coins, one is off by half of the bound, which lets staying and
     leaving be off on their own. Shares of time are off by what their sum is off by too."""
     monkeypatch.setattr(chain, "UNIT", 1e-3)  # what a probability of a policy may be off by
-    P = POMDP.from_functions(
-        name="two coins",
+    P = small_task(
+        "two coins",
+        lambda s, a: {("end" if a == "stop" else s, 0): 1},
+        {"often": Fraction(99, 100), "rare": Fraction(1, 100)},
         A=["stop", "go"],
-        p=lambda s, a: {("end" if a == "stop" else s, 0): 1},
         omega=lambda s: {s: 1},
-        mu={"often": Fraction(99, 100), "rare": Fraction(1, 100)},
         gamma=Fraction(999, 1000),
-        terminal={"end"},
     )
     coins = {s: {"stop": 0.5, "go": 0.5} for s in ("often", "rare")}
     rough = evaluate(P, Policy.from_mapping(P, coins), weights=weights)
@@ -194,12 +173,12 @@ def test_shares_of_known_numbers_are_off_by_their_rounding(x):
 
 def test_shares_of_several_classes_are_known_as_well_as_the_policy(monkeypatch):
     monkeypatch.setattr(chain, "UNIT", 1e-3)  # what a probability of a policy may be off by
-    P = POMDP.from_functions(
-        name="doors",
+    P = small_task(
+        "doors",
+        lambda s, a: {(a if s == "door" else s, 0): 1},
+        "door",
         A=["left", "right"],
-        p=lambda s, a: {(a if s == "door" else s, 0): 1},
         omega=lambda s: {s: 1},
-        mu={"door": 1},
         gamma=Fraction(1, 2),
     )
     coins = {s: {"left": 0.5, "right": 0.5} for s in P.O}

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_improvement import oracle_loop
+from toy_tasks import small_task
 
 from pomdps import recall4, tiger
 from tests.evaluation.test_gain import two_rooms
 from tests.support.strategies import policies, pomdps
-from workbench import POMDP, Policy, augment, evaluate, improve, memories, uniform
+from workbench import Policy, augment, evaluate, improve, memories, uniform
 from workbench.core.errors import Multichain, WorkbenchError
 from workbench.core.improve import iterates
 
@@ -80,12 +81,12 @@ def test_rows_that_are_seen_once_do_not_keep_the_loop_from_ending():
 
 def test_the_average_of_a_limit_is_exact_if_the_task_is_whatever_the_start():
     """How a row that is seen once mixes is no matter, and need not be exact."""
-    P = POMDP.from_functions(
-        name="hall",
+    P = small_task(
+        "hall",
+        lambda s, a: {("w", 3 * (s == "w")): 1} if s != "hall" and a == "in" else {("s", 0): 1},
+        "hall",
         A=["in", "out"],
-        p=lambda s, a: {("w", 3 * (s == "w")): 1} if s != "hall" and a == "in" else {("s", 0): 1},
         omega=lambda s: {s: 1},
-        mu={"hall": 1},
         gamma=F(9, 10),
     )
     for start in (uniform(P), Policy(P, [[0.25, 0.75]] * 3)):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_improvement import unrolled
 from strategies import policies, pomdps
+from toy_tasks import small_task
 
 from pomdps import recall4
 from workbench import POMDP, augment, evaluate, uniform
@@ -37,18 +38,15 @@ def window(dear: int = 1_000, comes_back: bool = False) -> POMDP:
         ("h", 1): ("end", Fraction(-884, 100_000)),
     }
     starts = "defhk" if comes_back else "defh"
-    return POMDP.from_functions(
-        name="window",
-        A=[0, 1],
-        p=lambda s, a: (
+    return small_task(
+        "window",
+        lambda s, a: (
             {("k", 0): Fraction(1, 2), ("end", 0): Fraction(1, 2)}
             if s == "k"
             else {ends.get((s, a), ("end", 0)): 1}
         ),
+        {s: Fraction(1, len(starts)) for s in starts},
         omega=lambda s: {"c" if s in "defg" else "k" if s == "k" else "o": 1},
-        mu={s: Fraction(1, len(starts)) for s in starts},
-        gamma=1,
-        terminal={"end"},
     )
 
 
@@ -156,14 +154,11 @@ def rare(tiny) -> POMDP:
     """Row "c" is seen after action 1 of "s", which is given up, where 0 is better; and with a tiny
     chance at the start, where 1 is, so that greedy turns there in the end."""
     pays = {("s", 0): 2, ("t", 0): 1, ("r", 1): 1}
-    return POMDP.from_functions(
-        name="rare",
-        A=[0, 1],
-        p=lambda s, a: {("t", 0): 1} if (s, a) == ("s", 1) else {("end", pays.get((s, a), 0)): 1},
+    return small_task(
+        "rare",
+        lambda s, a: {("t", 0): 1} if (s, a) == ("s", 1) else {("end", pays.get((s, a), 0)): 1},
+        {"s": 1 - tiny, "r": tiny},
         omega=lambda s: {"s" if s == "s" else "c": 1},
-        mu={"s": 1 - tiny, "r": tiny},
-        gamma=1,
-        terminal={"end"},
     )
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from strategies import policies, pomdps, wandering
 from toy_tasks import small_task
 
-from pomdps import gravity, recall, recall4, recall_variant
-from workbench import POMDP, Policy, augment, evaluate
+from pomdps import gravity, recall, recall4, recall_variant, short_corridor
+from workbench import Policy, augment, evaluate
 from workbench.core.errors import NeverEnds
 from workbench.core.fields import FLOATS
 from workbench.optima.ascent import ascend, project, slope
@@ -27,22 +27,11 @@ from workbench.optima.mdp import from_states
 F = Fraction
 
 
-def short_corridor() -> POMDP:
-    """Sutton and Barto (2018), Example 13.1: three states that look alike, in the second of which
-    the moves are swapped."""
-
-    def p(s: int, a: str) -> dict:
-        step = 1 if (a == "right") != (s == 1) else -1
-        return {(max(0, s + step), -1): 1}
-
-    return small_task("short corridor", p, 0, A=("right", "left"), terminal={3})
-
-
 def test_the_short_corridor_is_best_at_two_minus_the_root_of_two():
     """v(x) = -2 (2 - x) / (x (1 - x)) when right has probability x; its maximum is -(6 + 4 sqrt
     2)."""
     found = best_memoryless(short_corridor(), deterministic=False, starts=5)
-    assert found.policy["o", "right"] == pytest.approx(2 - math.sqrt(2), abs=1e-7)
+    assert found.policy[found.P.O[0], "right"] == pytest.approx(2 - math.sqrt(2), abs=1e-7)
     assert found.value == pytest.approx(-(6 + 4 * math.sqrt(2)), abs=1e-9)
     assert found.kkt < 1e-7
     assert found.first_order

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_equilibrium import soft_distance
 from strategies import families, pomdps
-from toy_tasks import small_task
+from toy_tasks import habit
 
 from pomdps import recall, recall4, recall_variant
 from workbench import (
-    POMDP,
     QLearning,
     Sarsa,
     SoftQLearning,
@@ -30,15 +29,6 @@ from workbench.equilibrium.greedy_cells import DenseTask
 from workbench.equilibrium.learned_values import target_of
 from workbench.learning.textbook_learners import MonteCarlo
 from workbench.research.soft_equilibria import SoftSystem
-
-PAY = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
-
-
-def habit() -> POMDP:
-    """Two rooms that look alike: whoever does the same twice is paid, more for r than for l."""
-    return small_task(
-        "habit", lambda s, a: {("end", PAY[s, a]) if s else (a, 0): 1}, "", A=["l", "r"]
-    )
 
 
 def labelled(P, e):

@@ -40,6 +40,14 @@ def task_like(P: POMDP, name: str, **changes: Any) -> POMDP:
     return POMDP.from_functions(name=name, **{**same, "terminal": ended, **changes})
 
 
+def habit() -> POMDP:
+    """Two rooms that look alike: whoever does the same twice is paid, more for r than for l."""
+    pay = {("l", "l"): 1, ("r", "r"): 3, ("l", "r"): -9, ("r", "l"): -9}
+    return small_task(
+        "habit", lambda s, a: {("end", pay[s, a]) if s else (a, 0): 1}, "", A=["l", "r"]
+    )
+
+
 def doors() -> POMDP:
     """Go left or right, then open the door, or go back. The left one pays 3, the right one costs 1;
     what was done is not seen. Doors can only be opened where one stands."""
