@@ -1,13 +1,31 @@
-"""more-memory-more-local-optima: a task by hand, its spoiled twins, and a search that finds one."""
+"""What memories hold and what optima they add: tasks by hand, their spoiled twins, and a search."""
 
 from __future__ import annotations
 
 import pytest
 
+from workbench.checker.recheck import recheck
 from workbench.core.errors import WorkbenchError
-from workbench.lab.memory_statements import MoreLocalOptima
+from workbench.lab.memory_statements import EncodesOptimum, MoreLocalOptima
 from workbench.lab.search import search
 from workbench.lab.sequences import SequenceTasks, discounted_sequence_task
+
+LAST_OF_THREE = discounted_sequence_task([[[0, 1], [0, 0]], [[0, 0], [0, 0]]])
+
+
+def test_what_was_seen_encodes_an_optimum_if_nothing_is_dropped():
+    verdict = EncodesOptimum("K2", "K1").exactly(LAST_OF_THREE)
+    assert verdict.holds
+    (certificate,) = verdict.certificates
+    assert "is worth 1" in recheck(certificate)
+    assert EncodesOptimum("K2", "K1").score(LAST_OF_THREE) > 0
+
+
+def test_a_memory_that_encodes_it_as_well_is_no_counterexample():
+    first = discounted_sequence_task([[[0, 0], [0, 1]], [[0, 0], [0, 0]]])  # 0, 1, 1: K1 suffices
+    assert EncodesOptimum("K2", "K1").exactly(first).holds is False
+    assert EncodesOptimum("K2", "K1").score(first) < 0
+    assert EncodesOptimum("K1", "K2").exactly(LAST_OF_THREE).holds is False
 
 
 def test_to_alternate_either_way_is_a_local_optimum_once_the_step_is_known():
@@ -46,8 +64,15 @@ def test_a_search_finds_the_smallest():
     assert MoreLocalOptima("K1").exactly(discounted_sequence_task(found[0].rewards)).holds
 
 
-def test_the_memory_must_be_one():
-    with pytest.raises(WorkbenchError, match="more than none"):
-        MoreLocalOptima("none")
-    with pytest.raises(WorkbenchError, match="unknown memory"):
-        MoreLocalOptima("Z1")
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: EncodesOptimum(()), "needs a memory"),
+        (lambda: EncodesOptimum("K1", "Z2"), "unknown memory"),
+        (lambda: MoreLocalOptima("none"), "more than none"),
+        (lambda: MoreLocalOptima("Z1"), "unknown memory"),
+    ],
+)
+def test_parameters_that_say_nothing_are_refused(make, words):
+    with pytest.raises(WorkbenchError, match=words):
+        make()
