@@ -6,8 +6,7 @@ from typer.testing import CliRunner
 
 from workbench.cli.learn_command import learn_command as learn
 from workbench.cli.task_name import find_task
-from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError
-from workbench.learning import sampling
+from workbench.core.errors import UnknownLabel, WorkbenchError
 
 app = typer.Typer(rich_markup_mode=None)
 app.command()(learn)
@@ -82,13 +81,6 @@ def test_bad_input_is_refused_before_anything_runs(arguments, message):
     shown = run(*arguments)
     assert isinstance(shown.exception, WorkbenchError)
     assert message in str(shown.exception)
-
-
-def test_a_memory_too_large_for_its_table_is_refused_with_its_size(monkeypatch):
-    monkeypatch.setattr(sampling, "free_bytes", lambda: 16 * 10**9)
-    shown = run("gravity", "-m", "B12")
-    assert isinstance(shown.exception, TooLarge)
-    assert "gravity×B12 needs 402.7 GB" in str(shown.exception)
 
 
 def test_tasks_are_found_by_name_and_in_files(tmp_path):

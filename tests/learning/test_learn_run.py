@@ -36,7 +36,6 @@ from workbench.learning.textbook_learners import (
     SoftQLearning,
     SoftSarsa,
 )
-from workbench.memories import attach
 
 ALL = [
     QLearning(),
@@ -290,14 +289,6 @@ def test_a_table_that_does_not_fit_is_refused_with_its_size(monkeypatch):
         TooLarge, match=r"needs 96\.\d GB.*1,000,000 greedy policies.*but only 8\.0 GB are free"
     ):
         learn(E, QLearning(), steps=1_000_000, seeds=20, every=1)
-
-
-def test_a_memory_that_cannot_fit_is_refused_before_it_is_multiplied_out(monkeypatch):
-    monkeypatch.setattr(sampling, "free_bytes", lambda: 16 * 10**9)
-    with pytest.raises(TooLarge, match=r"gravity×B13 needs 53\.7 GB.*6,710,886,400 entries"):
-        sampling.check_memory(gravity(), attach("B13", gravity()))
-    sampling.check_memory(gravity(), attach("B3", gravity()))
-    sampling.check_memory(gravity(), attach("OA9", gravity()))
 
 
 def test_free_memory_is_known():

@@ -192,7 +192,7 @@ def test_oa1_chatters_within_what_the_proof_allows(step):
 
 def test_oa1_tends_to_the_stochastic_point_when_its_steps_tend_to_zero():
     E = augment(variant(), "OA1")
-    found = improve(E, uniform(E), step=shrinking_steps(F(1, 8), F(3, 4)), budget=6000)
+    found = improve(E, uniform(E), step=shrinking_steps(F(1, 8)), budget=6000)
     assert abs(found.values[-1] - 25 / 16) < 1e-4
     assert abs(float(found.pi[ROW0, PUSH0]) - 3 / 8) < 1e-2
 

@@ -161,8 +161,6 @@ def learn_command(
     from workbench.figures.run_plot import check_plot_file, save_plot
     from workbench.learning import learner_by_name
     from workbench.learning.run import Run
-    from workbench.learning.sampling import check_memory
-    from workbench.memories import attach
     from workbench.optima.yardstick import best_cell
     from workbench.output import check_folder
     from workbench.progress import until_ctrl_c
@@ -215,9 +213,6 @@ def learn_command(
             f"every must be at most steps: a block of {block} does not fit into {steps} steps"
         )
     names = list(dict.fromkeys(memory or ["none"]))
-    if not isinstance(record, Neural):
-        for m in (attach(name, P) for name in names):
-            check_memory(P, m, seeds)
     title = f"{record.described} on {P.name}"
     rows: dict[str, Sheet] = {}
     runs: dict[str, Run] = {}

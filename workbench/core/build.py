@@ -221,7 +221,7 @@ def check_rows(
     if prob.codes is None:
         _refuse(~np.isfinite(prob.floats), lambda k: f"{owner(k)} holds the probability {prob[k]}")
     _refuse(
-        prob.negatives,
+        prob.where(lambda x: x < 0),
         lambda k: f"{owner(k)} holds the negative probability {prob[k]}",
     )
     is_float, symbols, one = prob.codes is None, prob.symbols, 1

@@ -234,11 +234,6 @@ class Numbers:
         """The mask of the numbers that are zero."""
         return self.where(lambda x: x == 0)
 
-    @property
-    def negatives(self) -> NDArray[np.bool_]:
-        """The mask of the numbers below zero."""
-        return self.where(lambda x: x < 0)
-
     def times(self, other: Numbers) -> Numbers:
         """The entrywise product of two arrays of one shape. It is exact if both are."""
         if self.codes is None or other.codes is None:

@@ -118,7 +118,15 @@ class Policy(Drawn):
         """The deterministic policy that takes the action at place `actions[o]`, for each
         observation in order. -1 stands for the first that is allowed."""
         first = 0 if P.allowed is None else P.allowed.argmax(axis=1)
-        return cls(P, _ones(np.where(np.asarray(actions) < 0, first, actions), len(P.A)))
+        taken = np.where(np.asarray(actions) < 0, first, actions)
+        if taken.shape != (len(P.O),) or (taken >= len(P.A)).any():
+            raise PolicyError(
+                f"a deterministic policy for {P.name} has {len(P.O)} places of actions below "
+                f"{len(P.A)}, not {actions!r}"
+            )
+        made = cls._of(P.O, P.A, _ones(taken, len(P.A)))
+        made._keeps_to(P)
+        return made
 
     @classmethod
     def within(cls, P: POMDP, table: Any) -> Policy:

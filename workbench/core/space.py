@@ -259,7 +259,7 @@ class Subset(Space):
         return int(self._order[i])
 
     def _has_labels_of(self, other: Space) -> bool:
-        if isinstance(other, Subset) and self.parent is other.parent:
+        if isinstance(other, Subset) and self.parent == other.parent:
             return np.array_equal(self.places, other.places)
         return super()._has_labels_of(other)
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import ModelError, TooLarge
 from workbench.core.footprint import free_bytes
-from workbench.core.memory import Memory
 from workbench.core.numbers import frozen
 from workbench.core.pomdp import POMDP
 from workbench.core.rows import row_places
@@ -74,16 +73,12 @@ class SamplingTables:
 
 
 def check_countable(P: POMDP) -> None:
-    """Raise `TooLarge`, with the size, if the records of P do not fit their 32-bit counters."""
-    for what, count, width in (
-        ("rows (s, a)", len(P.S) * len(P.A), ROW.itemsize),
-        ("entries (o, a)", len(P.O) * len(P.A), 8),
-    ):
-        if count > MOST:
-            raise TooLarge(
-                f"{P.name} has {count:,} {what}, a table of {count * width / 1e9:.1f} GB; the "
-                "learners count in 32 bits: take a smaller memory"
-            )
+    """Raise `TooLarge` if the rows of P do not fit the 32-bit counters of its records."""
+    if (rows := max(len(P.S), len(P.O)) * len(P.A)) > MOST:
+        raise TooLarge(
+            f"{P.name} has {rows:,} rows, a table of {rows * ROW.itemsize / 1e9:.1f} GB; the "
+            "learners count in 32 bits: take a smaller memory"
+        )
 
 
 def _starts(P: POMDP) -> NDArray[Any]:
@@ -107,24 +102,6 @@ def _starts(P: POMDP) -> NDArray[Any]:
         cumulative += x / whole
         starts[k] = (int(min(cumulative, 1.0) * TWO53), 0.0, s, o)
     return starts
-
-
-# ---------------------------------------------------------------------- what fits into memory
-
-
-def check_memory(P: POMDP, memory: Memory, seeds: int = 1) -> None:
-    """Raise `TooLarge` before P and the memory are multiplied out, if their table cannot fit.
-
-    Only where every memory state can be written at every step is the size known beforehand; other
-    memories pass.
-    """
-    if not memory.overwrites:
-        return
-    entries = len(memory.M) * len(P.O) * len(P.A) * len(memory.W)
-    parts = {f"{seeds} times {entries:,} entries": 8 * entries * seeds}
-    refuse_too_large(
-        f"a table for {P.name}×{memory.name}", parts, "take a smaller memory or fewer seeds"
-    )
 
 
 def refuse_too_large(what: str, parts: dict[str, int], advice: str) -> None:
