@@ -24,13 +24,13 @@ from workbench.equilibrium.greedy_cells import Floats
 from workbench.equilibrium.mean_field import CellFields, dense_task
 from workbench.learning.learn import learn
 from workbench.results.json import encode
-from workbench.tables.sheet import Drawn
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 
 Pair = tuple[Label, Label]
 
 
 @dataclass(frozen=True, eq=False)
-class PhasePlane(Drawn):
+class PhasePlane(Showing, Drawn):
     """Greedy policies and the mean field on a grid.
 
     Attributes
@@ -52,6 +52,24 @@ class PhasePlane(Drawn):
     region: NDArray[np.int64]
     policies: tuple[dict[Label, Label], ...]
     flow: Floats
+
+    def sheet(self) -> Sheet:
+        """The greedy policies on the plane, a row each."""
+        P = self.P
+        columns = (
+            Column("greedy policy", "observation → action"),
+            Column("share", "of the points of the plane at which it is greedy"),
+        )
+        rows = tuple(
+            (
+                "\n".join(f"{P.O.text(o)} → {P.A.text(a)}" for o, a in policy.items()),
+                float(np.mean(self.region == k)),
+            )
+            for k, policy in enumerate(self.policies)
+        )
+        x, y = (f"q({P.O.text(o)}, {P.A.text(a)})" for o, a in (self.x, self.y))
+        said = f"{len(rows)} policies are greedy somewhere on the plane of {x} and {y}."
+        return Sheet(f"Greedy policies on a plane of {P.name}", columns, rows, said)
 
     def to_json(self) -> dict[str, Any]:
         """The plane as plain JSON, for a page that draws it or computes its own to compare.

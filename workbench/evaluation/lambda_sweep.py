@@ -26,7 +26,7 @@ from workbench.core.space import Label
 from workbench.core.td import TDValues, td_values
 from workbench.core.ties import tie_order
 from workbench.progress import Waiting
-from workbench.tables.sheet import Drawn
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 
 _HALVINGS = 30
 
@@ -44,7 +44,7 @@ class Crossing:
 
 
 @dataclass(frozen=True, eq=False)
-class LambdaSweep(Drawn):
+class LambdaSweep(Showing, Drawn):
     """TD(lambda) values by lambda.
 
     Attributes
@@ -65,6 +65,27 @@ class LambdaSweep(Drawn):
     o: tuple[Label, ...]
     q: NDArray[np.float64]
     crossings: tuple[Crossing, ...]
+
+    def sheet(self) -> Sheet:
+        """The two ends and the middle of the sweep, a row for each pair (o, a)."""
+        P, looks = self.P, (0, len(self.lam) // 2, len(self.lam) - 1)
+        columns = (
+            Column("o", "the observation"),
+            Column("a", "the action"),
+            *(Column(f"TD({self.lam[i]:.2g})") for i in looks),
+        )
+        rows = tuple(
+            (P.O.text(o), P.A.text(a), *(float(self.q[i, k, j]) for i in looks))
+            for k, o in enumerate(self.o)
+            for j, a in enumerate(P.A)
+        )
+        places = ", ".join(f"{x.lam:.3g} ({P.O.text(x.o)})" for x in self.crossings[:5])
+        more = len(self.crossings) - 5
+        said = f"The greedy action changes at lambda {places}{f' and {more} more' * (more > 0)}."
+        if not places:
+            said = "The greedy action is the same for every lambda."
+        notes = ("TD(1) is Monte Carlo.",)
+        return Sheet(f"Values by TD(lambda) on {P.name}", columns, rows, said, notes)
 
 
 def sweep_lambda(

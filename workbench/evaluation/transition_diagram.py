@@ -27,8 +27,8 @@ from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
 from workbench.core.shortcuts import Shortcut
 from workbench.core.space import Label
-from workbench.tables.sheet import Drawn
-from workbench.text import show
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
+from workbench.text import counted, show
 
 KINDS = ("policy", "strict", "weak", "other")
 
@@ -51,7 +51,7 @@ class DiagramEdge:
 
 
 @dataclass(frozen=True)
-class TransitionDiagram(Drawn):
+class TransitionDiagram(Showing, Drawn):
     """Figure 3 as data.
 
     Attributes
@@ -69,6 +69,31 @@ class TransitionDiagram(Drawn):
     steps: dict[Label, int]
     starts: tuple[Label, ...]
     edges: tuple[DiagramEdge, ...]
+
+    def sheet(self) -> Sheet:
+        """The transitions, a row each."""
+        P = self.P
+        columns = (
+            Column("from", P.O.legend),
+            Column("to"),
+            Column("actions", P.A.legend),
+            Column("kind", "of the policy, a strict or weak shortcut, or another"),
+        )
+        rows = tuple(
+            (
+                P.O.text(x.start),
+                P.O.text(x.end) + (", or the end" if x.ends else ""),
+                ", ".join(P.A.text(a) for a in x.actions),
+                x.kind,
+            )
+            for x in self.edges
+        )
+        number = {kind: sum(x.kind == kind for x in self.edges) for kind in KINDS}
+        said = (
+            f"The policy makes {counted(number['policy'], 'transition')}; strict shortcuts make "
+            f"{number['strict']} and weak ones {number['weak']}."
+        )
+        return Sheet(f"Transitions on {P.name}", columns, rows, said)
 
 
 def transition_diagram(

@@ -32,8 +32,8 @@ from workbench.core.policy import Policy, uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.progress import Waiting
-from workbench.tables.sheet import Drawn
-from workbench.text import brief
+from workbench.tables.sheet import Column, Drawn, Sheet, Showing
+from workbench.text import brief, counted
 
 _ALIKE, _ALIKE_LIMITS = 0.02, 1e-9
 """Ends of loops that did not settle, and limits whose values are floats, are drawn in one colour if
@@ -61,7 +61,7 @@ class SliceEnd:
 
 
 @dataclass(frozen=True, eq=False)
-class PolicySlice(Drawn):
+class PolicySlice(Showing, Drawn):
     """The oracle loop on a slice.
 
     Attributes
@@ -84,6 +84,24 @@ class PolicySlice(Drawn):
     flow: NDArray[np.float64]
     ends: tuple[SliceEnd, ...]
     basin: NDArray[np.int64]
+
+    def sheet(self) -> Sheet:
+        """The different ends, a row each, the best first."""
+        columns = (
+            Column("value", "where the loop ends"),
+            Column("ended", "fixed: it approaches one policy"),
+            Column("starts", "share of the policies looked at from which it ends there"),
+        )
+        inside = self.basin[self.basin >= 0]
+        rows = tuple(
+            (end.value, end.ended, float(np.mean(inside == k))) for k, end in enumerate(self.ends)
+        )
+        said = (
+            f"From {len(inside)} policies the loop ends in {counted(len(rows), 'different way')}."
+        )
+        x, y = (f"pi({P.A.text(a)} | {P.O.text(o)})" for P in [self.P] for o, a in (self.x, self.y))
+        notes = (f"{x} and {y} vary; everything else is fixed at the start.",)
+        return Sheet(f"The oracle loop on a slice of {self.P.name}", columns, rows, said, notes)
 
 
 def policy_slice(
