@@ -24,7 +24,7 @@ from workbench.optima.best_history import best_history
 from workbench.optima.optimum import HistoryOptimum
 
 PRECISION = 1e-3
-SECONDS = 15.0
+SECONDS, SHORT = 15.0, 0.5
 TOLERANCES = (1e-4, 2e-5, 5e-6, 1e-6, 1e-7)
 """Shares of the size of the values; the first that leaves bounds of `PRECISION` counts."""
 
@@ -40,13 +40,18 @@ OVER_TIME = """
 
 
 def ours(path: Path) -> tuple[HistoryOptimum, float]:
-    """Bounds, and the processor time that they took."""
+    """Bounds, and the processor time that they took: of short ones, the least of five."""
     P = load_pomdp(path, first="start")
     best_history(P, False, max_seconds=1.0)  # compile
     for tolerance in TOLERANCES:
-        began = time.process_time()
-        found = best_history(P, False, max_backups=10**8, max_seconds=SECONDS, tolerance=tolerance)
-        took = time.process_time() - began
+        times = []
+        while not times or (times[0] < SHORT and len(times) < 5):
+            began = time.process_time()
+            found = best_history(
+                P, False, max_backups=10**8, max_seconds=SECONDS, tolerance=tolerance
+            )
+            times.append(time.process_time() - began)
+        took = min(times)
         if found.gap <= PRECISION or took > SECONDS / 2:
             break
     return found, took
@@ -71,7 +76,7 @@ def sarsop(solver: str, path: Path, seconds: float) -> str:
 def over_time(path: Path) -> Iterator[str]:
     """Bounds after more and more time."""
     P = load_pomdp(path, first="start")
-    best_history(P, False, max_seconds=1.0)  # compile
+    best_history(P, False, max_seconds=5.0)  # compile
     for seconds in MOMENTS:
         began = time.process_time()
         found = best_history(P, False, max_seconds=seconds)
