@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,9 +12,12 @@ import pytest
 from toy_tasks import small_task
 
 from pomdps import recall4, t_maze, tiger
-from workbench import best_history, figures, reachable_beliefs
+from workbench import best_history, figures, load_pomdp, reachable_beliefs
+from workbench.agents.beliefs import belief
 from workbench.core.errors import WorkbenchError
 from workbench.core.pomdp import POMDP
+
+DATA = Path(__file__).parent.parent / "data"
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +133,19 @@ def test_pictures_name_the_best_actions(tigers):
         figures.belief_values(tigers.policy, "heer-left")
     with pytest.raises(WorkbenchError, match="two or three"):
         figures.belief_values(best_history(recall4()).policy)
+
+
+@pytest.mark.parametrize("file", ["tiger.95", "bridge-repair"])
+def test_a_file_in_floats_is_acted_on_by_history(file):
+    """Files are read in floats; those of bridge-repair are no distributions as decimals."""
+    P = replace(load_pomdp(DATA / f"{file}.POMDP"), gamma=0.95)
+    agent = best_history(P, max_backups=50).policy
+    for step in agent.simulate(seed=0, max_steps=3):
+        assert step.a == agent.action(step.belief)
+    history = ["start", "listen", "tiger-left", "listen", "tiger-left"]
+    if file == "tiger.95":
+        assert agent.action(history) == "open-right"
+        left = {s[0]: x for s, x in belief(P, history).items()}["tiger-left"]
+        assert left == pytest.approx(0.85**2 / (0.85**2 + 0.15**2))
+    else:
+        assert agent.action(["start"]) == "structural-repair-and-visual-inspect"

@@ -23,11 +23,11 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from workbench.core.errors import NotExact, TooLarge, WorkbenchError
 from workbench.core.numbers import Number, Numbers
@@ -439,7 +439,7 @@ def reachable_beliefs(P: POMDP, limit: int = LIMIT) -> BeliefGraph:
 
 
 def belief(P: POMDP, history: Sequence[Label]) -> Belief:
-    """b(H) of a history o_0, a_0, o_1, ..., o_t.
+    """b(H) of a history o_0, a_0, o_1, ..., o_t, in the numbers of the model.
 
     >>> P = POMDP.from_functions(
     ...     name="two steps",
@@ -457,18 +457,42 @@ def belief(P: POMDP, history: Sequence[Label]) -> Belief:
         raise WorkbenchError(
             f"a history o_0, a_0, ..., o_t has an odd number of entries, not {len(history)}"
         )
-    dynamics = BeliefDynamics(P)
-    found = dynamics.first()
+    if P.symbols:
+        require_rational(P)
+    found = first_beliefs(P)
     for t, label in enumerate(history):
         if t % 2 == 0:
-            if (o := P.O.index(label)) not in found:
+            P.O.index(label)  # refuses an unknown one by its name
+            if label not in found:
                 shown = ", ".join(show(x) for x in history[: t + 1])
                 raise WorkbenchError(
                     f"no episode of {P.name} goes on after the history {shown}: it has "
                     "probability 0"
                 )
-            weights = canonical_weights(found[o])
+            total = sum(found[label].values())
+            b = {s: x / total for s, x in found[label].items()}
         else:
-            found = dynamics.step(weights, P.A.index(label))
-    total = sum(w for _, w in weights)
-    return Belief({P.S[s]: Fraction(w, total) for s, w in weights})
+            P.A.index(label)
+            found = next_beliefs(P, b, label)
+    return Belief({s: b[s] for s in sorted(b, key=P.S.index)})
+
+
+def first_beliefs(P: POMDP) -> dict[Label, dict[Label, Any]]:
+    """The weights mu(s) omega(o|s) by observation, over the states in which the episode goes on."""
+    return _seen(P, P.mu.items())
+
+
+def next_beliefs(P: POMDP, b: Mapping[Label, Any], a: Label) -> dict[Label, dict[Label, Any]]:
+    """The weights P(o, s' | b, a) by observation, over the states in which the episode goes on."""
+    moves = ((s_next, x * y) for s, x in b.items() for (s_next, _), y in P.p(s, a).items())
+    return _seen(P, moves)
+
+
+def _seen(P: POMDP, weights: Iterable[tuple[Label, Any]]) -> dict[Label, dict[Label, Any]]:
+    found: dict[Label, dict[Label, Any]] = {}
+    for s, x in weights:
+        if s not in P.terminal and x:
+            for o, y in P.omega(s).items():
+                row = found.setdefault(o, {})
+                row[s] = row.get(s, Fraction(0)) + x * y
+    return found

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.agents.beliefs import BeliefGraph, belief
+from workbench.agents.beliefs import BeliefGraph, belief, first_beliefs, next_beliefs
 from workbench.agents.simulate import sample
 from workbench.core.augment import augment
 from workbench.core.errors import TooLarge, WorkbenchError
@@ -244,21 +244,10 @@ class BeliefActor:
             for x, move in moves:
                 for (_, r), prob in move.items():
                     total += x * prob * r
-            for o, after in self.after(b, a).items():
+            for o, after in next_beliefs(P, b, a).items():
                 # V is homogeneous: weights that are not divided by P(o | b, a) count it in
                 total += P.gamma * self.value(after, o)
             found[a] = total
-        return found
-
-    def after(self, b: Beliefs, a: Label) -> dict[Label, dict[Label, Number]]:
-        """P(o, s' | b, a) by observation, over the states in which the episode goes on."""
-        P, found = self.P, dict[Label, dict[Label, Number]]()
-        for s, x in b.items():
-            for (s_next, _), prob in P.p(s, a).items():
-                if s_next not in P.terminal and x:
-                    for o, y in P.omega(s_next).items():
-                        row = found.setdefault(o, {})
-                        row[s_next] = row.get(s_next, Fraction(0)) + x * prob * y
         return found
 
     def read(self, where: Beliefs | Sequence[Label]) -> Beliefs:
@@ -281,20 +270,16 @@ class BeliefActor:
     def simulate(self, seed: int, max_steps: int) -> list[BeliefStep]:
         """One episode, or its first steps, of an agent that looks one step ahead."""
         P, draw, steps = self.P, random.Random(seed), list[BeliefStep]()
-        s, weights = sample(P.mu, draw), dict[Label, Any]()
-        for start, x in P.mu.items():
-            if start not in P.terminal:
-                for o, y in P.omega(start).items():
-                    weights.setdefault(o, {})[start] = float(x * y)
+        s, weights = sample(P.mu, draw), first_beliefs(P)
         while s not in P.terminal and len(steps) < max_steps:
             o = sample(P.omega(s), draw)
             total = sum(weights[o].values())
-            b = {x: y / total for x, y in weights[o].items()}
+            b = {x: float(y / total) for x, y in weights[o].items()}
             values = self.action_values(b)
             a = max(values, key=lambda x: float(values[x]))
             (s_next, r) = sample(P.p(s, a), draw)
             steps.append(BeliefStep(s, o, b, a, r))
-            s, weights = s_next, self.after(b, a)
+            s, weights = s_next, next_beliefs(P, b, a)
         return steps
 
 
