@@ -15,6 +15,7 @@ from toy_tasks import small_task
 from pomdps import gravity, recall, recall4
 from workbench import POMDP, Policy, augment, evaluate, uniform
 from workbench.core.learners import QLearning, Sarsa
+from workbench.core.steps import decreasing
 from workbench.core.td import td_values
 from workbench.learning.actor_critic import ActorCritic
 from workbench.learning.learn import learn
@@ -90,7 +91,7 @@ def test_sarsa_with_decreasing_steps_finds_its_fixed_point(name, lam):
     """
     P, pi = CASES[name]
     mine, other = (td_values(P, pi, lam=x).q.raw for x in (lam, 0 if lam == 1 else 1))
-    learner = Prediction(pi, lam=lam, step=0.1, halving=5000)
+    learner = Prediction(pi, lam=lam, step=decreasing(0.1, halving=5000))
     q = learn(P, learner, steps=2_000_000, seeds=8, policies=False).tables["q"]
     allowed = 5 * q.std(axis=0, ddof=1) / np.sqrt(len(q)) + 10 * 2.5e-4
     seen = ~np.isnan(mine)

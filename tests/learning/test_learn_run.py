@@ -369,10 +369,6 @@ def test_only_a_pomdp_can_be_learned():
         (lambda: ActorCritic(update="late"), "update of ActorCritic must be window or batch"),
         (lambda: Prediction("uniform"), "policy of Prediction is a Policy, not 'uniform'"),
         (
-            lambda: Prediction(uniform(RECALL), halving=0),
-            r"halving of Prediction must lie in \(0, inf\), not 0",
-        ),
-        (
             lambda: learner_by_name("sarsa(0)"),
             "unknown learner 'sarsa.0.' .*: choose one of qlearning, expected-sarsa",
         ),
@@ -424,12 +420,6 @@ def test_a_seed_that_was_not_run_is_unknown():
 def test_schedules_out_of_range_are_refused(step, message):
     with pytest.raises(WorkbenchError, match=message):
         QLearning(step=step)
-
-
-def test_learners_that_take_no_schedule_say_so():
-    P = gravity()
-    with pytest.raises(WrongType, match="step of Prediction is a number"):
-        Prediction(uniform(P), step=decreasing())
 
 
 def test_a_seed_run_after_another_counts_its_own_updates():

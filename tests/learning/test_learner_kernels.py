@@ -130,10 +130,10 @@ def test_one_step_sarsa_is_sarsa_0():
     assert np.array_equal(one.rewards, other.rewards)
 
 
-@pytest.mark.parametrize("halving", [None, 500.0])
-def test_prediction_and_its_twin_agree_to_the_last_bit(halving):
+@pytest.mark.parametrize("step", [0.2, decreasing(0.2, halving=500.0)])
+def test_prediction_and_its_twin_agree_to_the_last_bit(step):
     E = augment(recall_variant(), "B1")
-    assert_same(E, Prediction(Policy.random(E, 1), lam=0.7, step=0.2, halving=halving))
+    assert_same(E, Prediction(Policy.random(E, 1), lam=0.7, step=step))
 
 
 numbers = st.floats(0, 1)
@@ -205,13 +205,7 @@ def test_kernel_and_twin_agree_on_random_models_with_random_settings(P, family, 
 def test_prediction_and_twin_agree_on_random_models_and_policies(data):
     P = data.draw(pomdps(most_observations=3, most_actions=3))
     pi = data.draw(policies(P))
-    assert_same(
-        P,
-        Prediction(pi, lam=data.draw(numbers), halving=data.draw(st.sampled_from([None, 3.0]))),
-        3,
-        150,
-        40,
-    )
+    assert_same(P, Prediction(pi, lam=data.draw(numbers), step=data.draw(steps)), 3, 150, 40)
 
 
 @pytest.mark.parametrize(

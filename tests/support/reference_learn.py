@@ -328,9 +328,6 @@ class PredictionTwin(SarsaTwin):
                 return a
         return self.nA - 1
 
-    def step_at(self, t: int, o: int, a: int) -> float:
-        return self.L.step if self.L.halving is None else self.L.step / (1.0 + t / self.L.halving)
-
 
 class ActorCriticTwin(Trajectory):
     def new_tables(self):

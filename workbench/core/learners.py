@@ -85,7 +85,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
 }
 """Range of each setting, and whether its lower end is excluded."""
 
-_MAY_BE_NONE = {"gamma", "max_episode_steps", "halving"}
+_MAY_BE_NONE = {"gamma", "max_episode_steps"}
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,6 @@ class Learner:
     """Where the algorithm is: for tables, the kernel and its record `LearnerParts`."""
 
     kernel_name: ClassVar[str]
-
-    may_decrease: ClassVar[bool] = False
-    """Whether `step` may be a schedule (`workbench.core.steps`)."""
 
     runs_itself: ClassVar[bool] = False
     """Whether `learn` hands the run over to `run`, as it does for learners that are not tables."""
@@ -173,7 +170,7 @@ class Learner:
             for field in fields(self)
             if (x := getattr(self, field.name)) is not None or field.name not in _MAY_BE_NONE
         }
-        if isinstance(step := values.get("step"), StepSchedule) and self.may_decrease:
+        if isinstance(step := values.get("step"), StepSchedule):
             values |= {"step": step.first, **vars(step)}
         for name, (low, high, open_low) in _RANGES.items():
             if name in values:
@@ -253,7 +250,6 @@ class QLearning(Learner, name="qlearning", title="Q-learning"):
 
     module = "workbench.learning.learner_kernels"
     kernel_name = "q_learning"
-    may_decrease = True
     epsilon: float = 0.01
     step: float | StepSchedule = 0.1
     gamma: float | None = None
@@ -322,7 +318,6 @@ class Sarsa(TracedLearner, name="sarsa", title="Sarsa({lam:g})"):
     See also: `QLearning`, `ExpectedSarsa`, `td_values`, `learn`.
     """
 
-    may_decrease = True
     lam: float = 0.5
     epsilon: float = 0.01
     step: float | StepSchedule = 0.1

@@ -12,7 +12,7 @@ from workbench.core.learners import Learner, QLearning, Shape, Target, TracedLea
 from workbench.core.numbers import number
 from workbench.core.policy import Policy
 from workbench.core.pomdp import POMDP
-from workbench.core.steps import StepSchedule, decreasing, step_rule
+from workbench.core.steps import StepSchedule
 
 KERNELS = "workbench.learning.textbook_kernels"
 
@@ -58,7 +58,6 @@ class RLearning(Learner, name="r-learning", title="R-learning"):
 
     module = KERNELS
     kernel_name = "r_learning"
-    may_decrease = True
     epsilon: float = 0.01
     step: float | StepSchedule = 0.1
     rate: float = 0.01
@@ -84,7 +83,6 @@ class NStepSarsa(Learner, name="n-step-sarsa", title="{n}-step Sarsa"):
 
     module = KERNELS
     kernel_name = "n_step_sarsa"
-    may_decrease = True
     n: int = 4
     epsilon: float = 0.01
     step: float | StepSchedule = 0.1
@@ -124,7 +122,6 @@ class SoftQLearning(Learner, name="soft-q", title="Q-learning by a softmax"):
 
     module = KERNELS
     kernel_name = "soft_q_learning"
-    may_decrease = True
     temperature: float = 1.0
     step: float | StepSchedule = 0.1
     gamma: float | None = None
@@ -156,7 +153,6 @@ class SoftSarsa(TracedLearner, name="soft-sarsa", title="Sarsa({lam:g}) by a sof
 
     module = KERNELS
     kernel_name = "soft_sarsa"
-    may_decrease = True
     temperature: float = 1.0
     lam: float = 0.5
     step: float | StepSchedule = 0.1
@@ -181,17 +177,14 @@ class Prediction(TracedLearner):
     Parameters
     ----------
     policy : the policy to follow, one for the POMDP that is learned.
-    lam, gamma, initial, max_episode_steps, trace_cutoff : as in `Sarsa`.
-    step, halving : the step size at time t is step / (1 + t / halving); constant if `halving` is
-        None.
+    lam, step, gamma, initial, max_episode_steps, trace_cutoff : as in `Sarsa`.
     """
 
     module = KERNELS
     kernel_name = "predict"
     policy: Policy
     lam: float = 0.0
-    step: float = 0.1
-    halving: float | None = None
+    step: float | StepSchedule = 0.1
     gamma: float | None = None
     initial: float = 0.0
     max_episode_steps: int | None = None
@@ -211,7 +204,6 @@ class Prediction(TracedLearner):
 
     def arguments(self, gamma: float, arrays: dict[str, Any]) -> Any:
         found = super().arguments(gamma, arrays)
-        step = self.step if self.halving is None else decreasing(self.step, self.halving)
         pi = np.minimum(np.cumsum(self.policy.prob.floats, axis=1), 1.0)
         behaviour = np.floor(pi * 2.0**53).astype(np.uint64).reshape(-1)
-        return found._replace(behaviour=behaviour, step=step_rule(step))
+        return found._replace(behaviour=behaviour)
