@@ -42,8 +42,7 @@ def site_command(
 ) -> None:
     """Write the web site: lessons, explorer, ledger, pages.
 
-    Needs the extra `site` and the folders `notebooks` and `docs` of the project. Notebooks are
-    shown with their stored outputs; nothing is executed.
+    Needs the extra `site`. Notebooks are shown with their stored outputs; nothing is executed.
 
     Example: workbench site -o site --open
     """

@@ -80,8 +80,6 @@ def build_site(
     out : the folder; one that holds something else than a site is refused.
     report : told what is being done.
     """
-    for package in ("sphinx", "myst_nb", "furo"):
-        need(package, "site")
     check_target(out)
     with tempfile.TemporaryDirectory(prefix="workbench-site-") as folder:
         source, made, trees = (Path(folder, name) for name in ("source", "made", "trees"))
@@ -124,7 +122,12 @@ MARK = ".workbench-site"
 
 
 def check_target(out: Path) -> None:
-    """Refuse a folder that holds something else than a site or cannot be written to, and a file."""
+    """Refuse a file, and a folder that cannot be written to or holds something else than a site.
+
+    It also says which packages are missing, before claims are judged for minutes.
+    """
+    for package in ("sphinx", "myst_nb", "furo", "highspy"):
+        need(package, "site")
     if out.exists() and not out.is_dir():
         raise WorkbenchError(f"{out} is a file: name a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
