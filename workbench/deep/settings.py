@@ -333,8 +333,8 @@ TUNED_HALLWAY: dict[str, Any] = {
     "lam": 0.99,
     "value_start": 0.0,
 }
-"""What PPO needs in the hallway besides `tuned()`: with the task's own discount of 0.99 it walks
-away from the button (`docs/deep.md`)."""
+"""What PPO needs in the hallway besides `tuned()`: with the usual discount of 0.99 and lambda of
+0.95 it learns nothing there (`docs/deep.md`)."""
 
 
 def paper_episodes(task: str) -> dict[str, Any]:
