@@ -28,7 +28,6 @@ import math
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -50,10 +49,8 @@ from workbench.equilibrium.learned_values import (
     Decided,
     check_epsilon,
     deciding_rows,
-    exploring,
     target_of,
 )
-from workbench.extras import need
 from workbench.optima.yardstick import best_cell
 from workbench.plain_numbers import deadline
 from workbench.progress import Waiting
@@ -61,9 +58,6 @@ from workbench.results.findings import Findings
 from workbench.tables.sheet import BEST, Column, Drawn, Sheet, Showing, WrittenNumber, beside_best
 from workbench.tables.table import Table
 from workbench.text import brief, counted
-
-MOST_TIED = 1_024
-"""So many choices among ties are tried to see whether they matter."""
 
 MOST_CELLS = 1_000_000
 """So many greedy policies are looked at unless `most` says otherwise."""
@@ -95,7 +89,6 @@ class Equilibrium:
     q : `q[o, a]`, the table; undefined in rows that no behaviour sees.
     value : what g is worth from mu; None (NaN in floats) where gamma is 1 and it never ends. A
         float has its bound in `evaluate(P, policy).error`.
-    behaviour_value : the same of the epsilon-greedy behaviour, exploration included.
     strict : whether every row has one best action.
     gap : the smallest lead of a greedy action over the next best of its row.
     ties : {o: the best actions} for the rows that have several.
@@ -108,7 +101,6 @@ class Equilibrium:
     policy: Policy
     q: Table
     value: Number
-    behaviour_value: Number
     strict: bool
     gap: Number
     ties: dict[Label, tuple[Label, ...]]
@@ -119,39 +111,11 @@ class Equilibrium:
         return "strict" if self.strict else "tied"
 
     @cached_property
-    def robust(self) -> bool | None:
-        """Whether every choice among the ties leads to this same table. None if there are too many
-        choices."""
-        if math.prod(len(best) for best in self.ties.values()) > MOST_TIED:
-            return None
-        learned = Decided(self.P, self.target, self.epsilon)
-        rows, q = deciding_rows(self.P), learned.q(self.policy)
-        for choice in product(*self.ties.values()):
-            actions = self.policy.actions.copy()
-            for o, a in zip(self.ties, choice, strict=True):
-                actions[self.P.O.index(o)] = self.P.A.index(a)
-            other = learned.q(Policy.from_actions(self.P, actions))
-            if (q[rows] != other[rows]).any():
-                return False
-        return True
-
-    @property
-    def stable(self) -> bool | None:
-        """True where the fixed point is strict. Also, with gamma below 1, where it is robust: then
-        the maximum norm falls in every cell around it. None where the borders decide."""
-        return True if self.strict or (self.P.gamma < 1 and self.robust) else None
-
-    @cached_property
     def rate(self) -> float:
         """The largest real part of an eigenvalue of the mean field inside the cell."""
         task = DenseTask(self.P, self.target, to_float(self.epsilon))
         A, _ = task.affine(self.policy.prob.floats[task.rows])
         return float(np.linalg.eigvals(A).real.max())
-
-    @property
-    def behaviour(self) -> Policy:
-        """The epsilon-greedy policy."""
-        return exploring(self.P, self.policy, self.epsilon)
 
     def __repr__(self) -> str:
         rows = deciding_rows(self.P)
@@ -297,26 +261,6 @@ class Equilibria(Findings[Equilibrium], Showing, Drawn):
         if self.undefined:
             words.append(f"{self.undefined:,} without values, as episodes need not end")
         return ", ".join(words)
-
-    def to_frame(self) -> Any:
-        """One row for each fixed point."""
-        pd = need("pandas", "frames")
-
-        return pd.DataFrame(
-            [
-                {
-                    "kind": e.kind,
-                    "value": e.value,
-                    "behaviour_value": e.behaviour_value,
-                    "gap": e.gap,
-                    "rate": e.rate,
-                    **{
-                        self.P.O.text(self.P.O[o]): self.P.A[e.policy.actions[o]] for o in self.rows
-                    },
-                }
-                for e in self.found
-            ]
-        )
 
 
 def _largest_gap(group: tuple[Equilibrium, ...]) -> Number | WrittenNumber | None:
@@ -569,7 +513,6 @@ class GreedySearch:
             policy=greedy,
             q=shown,
             value=self._value(greedy),
-            behaviour_value=self._value(exploring(P, greedy, self.epsilon)),
             strict=not ties,
             gap=gap,
             ties=ties,
