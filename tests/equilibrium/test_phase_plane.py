@@ -1,7 +1,5 @@
 """Planes of tables: regions, the field on them, and runs taken apart."""
 
-import json
-
 import numpy as np
 import pytest
 from reference_equilibrium import drift
@@ -35,15 +33,6 @@ def test_every_point_has_its_greedy_policy_and_the_field_of_the_plain_twin():
             expected = drift(P, q, 0.2)
             assert found.flow[j, i] == pytest.approx([expected["o", 1], expected["o", 3]])
     assert len(found.policies) == 3
-
-
-def test_as_json_it_is_the_same_plane():
-    found = plane()
-    read = json.loads(json.dumps(found.to_json()))
-    assert np.array_equal(np.array(read["flow"]), found.flow)
-    assert np.array_equal(np.array(read["region"]), found.region)
-    assert read["axes"] == [["o", 1], ["o", 3]]
-    assert [dict(map(tuple, policy)) for policy in read["policies"]] == list(found.policies)
 
 
 def test_a_path_is_one_run_at_several_times():

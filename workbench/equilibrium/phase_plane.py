@@ -23,7 +23,6 @@ from workbench.core.space import Label
 from workbench.equilibrium.greedy_cells import Floats
 from workbench.equilibrium.mean_field import CellFields, dense_task
 from workbench.learning.learn import learn
-from workbench.results.json import encode
 from workbench.tables.sheet import Column, Drawn, Sheet, Showing
 
 Pair = tuple[Label, Label]
@@ -70,31 +69,6 @@ class PhasePlane(Showing, Drawn):
         x, y = (f"q({P.O.text(o)}, {P.A.text(a)})" for o, a in (self.x, self.y))
         said = f"{len(rows)} policies are greedy somewhere on the plane of {x} and {y}."
         return Sheet(f"Greedy policies on a plane of {P.name}", columns, rows, said)
-
-    def to_json(self) -> dict[str, Any]:
-        """The plane as plain JSON, for a page that draws it or computes its own to compare.
-
-        How to compute it: at each point of the grid take the base table with the two entries put
-        in; let g(o) be the first best action of each row and b = (1 - epsilon) g + epsilon / |A|;
-        solve d = mu + P_b^T d; then with D the sum of d and w(s, o) = d(s) omega(o|s)
-
-            flow of (o, a) = b(a|o) / D  sum_s w(s, o) [ R(s,a) + gamma sum_{o'} K(o'|s,a) v(o')
-                                         - q(o,a) ]
-
-        v(o) = q(o, g(o)) for Q-learning, sum_a b(a|o) q(o,a) for Sarsa(0).
-        """
-        return {
-            "model": self.P.name,
-            "learner": self.learner.kind,
-            "axes": [[encode(o), encode(a)] for o, a in (self.x, self.y)],
-            "x": self.at_x.tolist(),
-            "y": self.at_y.tolist(),
-            "policies": [
-                [[encode(o), encode(a)] for o, a in policy.items()] for policy in self.policies
-            ],
-            "region": self.region.tolist(),
-            "flow": self.flow.tolist(),
-        }
 
 
 def phase_plane(

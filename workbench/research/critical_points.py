@@ -118,9 +118,7 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
     flat : faces on which the return does not change along some direction; points there are not
         isolated and not listed.
     boxes : how many were bounded.
-    degrees : `degrees[o]`, the degree of J in the row of o, empty if the time did not suffice to
-        compute J; most : `most[o]`, how many states show
-        o, which bounds it.
+    most : `most[o]`, how many states show o, which bounds the degree of J in the row of o.
 
     `plot` draws the policy of the best point.
     """
@@ -132,7 +130,6 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
     undecided: int
     flat: int
     boxes: int
-    degrees: tuple[int, ...]
     most: tuple[int, ...]
 
     def drawn_from(self) -> tuple[Any, ...]:
@@ -302,7 +299,6 @@ def critical_points(
         undecided=undecided,
         flat=flat,
         boxes=boxes,
-        degrees=() if surface is None else surface.degrees,
         most=tuple(int(x) for x in shown),
     )
 
@@ -332,7 +328,6 @@ class ReturnSurface:
     options : for each observation, the actions that its row may take; the first ones are free.
     x : the place of each free probability among the variables, by (o, a).
     top, bottom : n and d; slopes : the numerators of the derivatives, by (o, a).
-    degrees : of J in each row.
     """
 
     def __init__(self, P: POMDP, options: list[tuple[int, ...]]):
@@ -354,14 +349,6 @@ class ReturnSurface:
             key: self.top.derivative(i) * self.bottom - self.top * self.bottom.derivative(i)
             for key, i in self.x.items()
         }
-        self.degrees = tuple(
-            max(self._degree(poly, o) for poly in (self.top, self.bottom))
-            for o in range(len(options))
-        )
-
-    def _degree(self, poly: Polynomial, o: int) -> int:
-        places = [i for key, i in self.x.items() if key[0] == o]
-        return max((sum(int(powers[i]) for i in places) for powers in poly.monoms()), default=0)
 
     def slope(self, o: int, a: int) -> Polynomial:
         """The numerator of the derivative towards action a and away from the row's last. It is zero
