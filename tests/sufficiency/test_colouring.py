@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies_beliefs import graphs
 
-from workbench.sufficiency.colouring import colour_greedily, large_clique
+from workbench.sufficiency.expressive import colour_greedily, large_clique
 
 
 def proper(neighbours, colours) -> bool:

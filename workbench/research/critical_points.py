@@ -117,7 +117,6 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
         which are then not simple roots, or needed more boxes than allowed.
     flat : faces on which the return does not change along some direction; points there are not
         isolated and not listed.
-    boxes : how many were bounded.
     most : `most[o]`, how many states show o, which bounds the degree of J in the row of o.
 
     `plot` draws the policy of the best point.
@@ -129,7 +128,6 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
     points: tuple[CriticalPoint, ...]
     undecided: int
     flat: int
-    boxes: int
     most: tuple[int, ...]
 
     def drawn_from(self) -> tuple[Any, ...]:
@@ -274,7 +272,7 @@ def critical_points(
     with flint.ctx.workprec(PRECISION):
         surface = _surface(P, options, until)
         found: list[CriticalPoint] = []
-        undecided = boxes = flat = 0
+        undecided = flat = 0
         # vertices cost nothing, so that time that runs out leaves the largest faces undecided
         for face in sorted(faces, key=lambda face: face.dimension):
             if surface is None or time.monotonic() > until:
@@ -285,20 +283,18 @@ def critical_points(
             except KeyboardInterrupt:
                 if not found:
                     raise  # there is nothing to show
-                until, looked = -math.inf, _Looked([], 1, 0)
+                until, looked = -math.inf, _Looked([], 1)
             if looked is None:
                 flat += 1
                 continue
             found += looked.points
             undecided += looked.undecided
-            boxes += looked.boxes
     found.sort(key=lambda point: (-float(point.value), point.dimension))
     return CriticalPoints(
         P=P,
         points=tuple(found),
         undecided=undecided,
         flat=flat,
-        boxes=boxes,
         most=tuple(int(x) for x in shown),
     )
 
@@ -431,7 +427,6 @@ class _Looked:
 
     points: list[CriticalPoint]
     undecided: int
-    boxes: int
 
 
 def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _Looked | None:
@@ -474,12 +469,12 @@ def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _L
     ]
     system_of = [_strip(equation, rim) for equation in equations]
     roots: list[Box] = [[]]
-    undecided = boxes = 0
+    undecided = 0
     if equations:
         # a little beyond the cube, so that a root on the rim is isolated and then left to its face
         cube = [ball(-_EDGE, 1 + _EDGE)] * len(equations)
         looked = isolate(PolynomialSystem(system_of), cube, most, least=_SMALLEST, until=until)
-        roots, undecided, boxes = looked.zeros, len(looked.left), looked.looked_at
+        roots, undecided = looked.zeros, len(looked.left)
     points = []
     for root in roots:
         if not _is_inside(face, variables, root):
@@ -491,7 +486,7 @@ def _look_at(surface: ReturnSurface, face: _Face, most: int, until: float) -> _L
         flat = any(not gain < 0 for gain in gains)
         kind = "degenerate" if flat else _kind(surface, face, equations, root)
         points.append(_point(surface, face, variables, root, kind))
-    return _Looked(points, undecided, boxes)
+    return _Looked(points, undecided)
 
 
 def _strip(poly: Polynomial, rim: list[Polynomial]) -> Polynomial:

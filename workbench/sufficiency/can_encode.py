@@ -243,10 +243,10 @@ def _on_beliefs(
             "some memoryless policy is optimal in every situation that it reaches, so it is worth "
             f"the best value {value}"
         )
-        return answer(True, reason=reason, best=value, choice=choice, searched=outcome.decisions)
+        return answer(True, reason=reason, best=value, choice=choice)
     if not outcome.finished:
         reason = f"the search for a policy was given up after {outcome.effort}"
-        return answer(None, reason=reason, best=value, searched=outcome.decisions)
+        return answer(None, reason=reason, best=value)
     if up_to_rounding:
         near = _near_optimal(floats, best, q)
         if (
@@ -258,7 +258,7 @@ def _on_beliefs(
         f"no memoryless policy keeps to the optimal actions ({outcome.effort}), "
         f"which the best value {value} needs"
     )
-    return answer(False, reason=reason, best=value, searched=outcome.decisions)
+    return answer(False, reason=reason, best=value)
 
 
 def _labelled(
@@ -290,9 +290,7 @@ def _nearly(
     """The answer of a policy that keeps to near-optimal actions, or None if there is none."""
     P = graph.P
     outcome = _run(graph, memory, near, budget, until)
-    answer = partial(
-        Encoding, P.name, memory.name, method="beliefs", best=value, searched=outcome.decisions
-    )
+    answer = partial(Encoding, P.name, memory.name, method="beliefs", best=value)
     if outcome.chosen is None or (P.gamma == 1 and not _ends(graph, memory, outcome.chosen)):
         if outcome.finished:
             return None

@@ -26,7 +26,8 @@ Definition A.2 needs finitely many beliefs: infinitely many share some observati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,6 @@ from workbench.core.space import Label
 from workbench.memories import Family, Memory, attach
 from workbench.plain_numbers import deadline
 from workbench.sufficiency.belief_product import places, possible_pairs
-from workbench.sufficiency.colouring import colour_greedily, large_clique
 from workbench.sufficiency.memory_answer import BUDGET, MemoryAnswer
 from workbench.sufficiency.product_search import WriteSearch
 from workbench.sufficiency.update import verify_f
@@ -168,15 +168,14 @@ def _answer(
     f: dict[tuple[int, int, int], int] | None,
     method: str,
     otherwise: str,
-    searched: int = 0,
 ) -> Expressiveness:
     """An f given by places, or its absence."""
     P = graph.P
     if f is None:
-        return Expressiveness(P.name, memory.name, False, method, otherwise, searched=searched)
+        return Expressiveness(P.name, memory.name, False, method, otherwise)
     labelled = {(memory.M[m], P.O[o], P.A[a]): memory.W[w] for (m, o, a), w in f.items()}
     reason = f"some f keeps its {len(graph):,} reachable beliefs apart"
-    return Expressiveness(P.name, memory.name, True, method, reason, labelled, searched=searched)
+    return Expressiveness(P.name, memory.name, True, method, reason, labelled)
 
 
 # ---------------------------------------------------------------------- one way for each kind of
@@ -221,7 +220,7 @@ def _overwritten(graph: BeliefGraph, memory: Memory, budget: int, until: float) 
             for a in range(len(graph.P.A))
             if (n, a) in follows
         }
-        return _answer(graph, memory, f, "colouring", "", len(maps))
+        return _answer(graph, memory, f, "colouring", "")
     members = large_clique(neighbours)
     if len(members) <= len(memory.M):
         return _searched(graph, memory, budget, until)
@@ -258,13 +257,11 @@ def _searched(graph: BeliefGraph, memory: Memory, budget: int, until: float) -> 
     )
     if not outcome.finished:
         reason = f"the search for f was given up after {outcome.effort}"
-        return Expressiveness(
-            graph.P.name, memory.name, None, "search", reason, searched=outcome.decisions
-        )
+        return Expressiveness(graph.P.name, memory.name, None, "search", reason)
     chosen = outcome.chosen
     f = None if chosen is None else {(m, o, a): w for (m, o, a), (_, w) in chosen.items()}
     otherwise = f"an exhaustive search finds no f ({outcome.effort})"
-    return _answer(graph, memory, f, "search", otherwise, outcome.decisions)
+    return _answer(graph, memory, f, "search", otherwise)
 
 
 # ---------------------------------------------------------------------- counting
@@ -306,3 +303,56 @@ def _assign(
             owner[m, o] = n
             return []
     return sorted(asking)
+
+
+# ---------------------------------------------------------------------- colouring
+
+_STARTS = 64
+"""Vertices from which a clique is grown."""
+
+Graph = Sequence[AbstractSet[int]]
+"""For each vertex its neighbours."""
+
+
+def colour_greedily(neighbours: Graph, colours: int) -> list[int] | None:
+    """Colour a graph, or return None if some vertex has no colour left.
+
+    Neighbours need different colours. The vertex with the fewest colours left comes first (Brélaz
+    1979), and gets its first free colour.
+
+    >>> triangle = [{1, 2}, {0, 2}, {0, 1}]
+    >>> colour_greedily(triangle, 3), colour_greedily(triangle, 2)
+    ([0, 1, 2], None)
+    """
+    chosen = [-1] * len(neighbours)
+    taken: list[set[int]] = [set() for _ in neighbours]
+    bare = set(range(len(neighbours)))
+    while bare:
+        v = min(bare, key=lambda v: (-len(taken[v]), -len(neighbours[v]), v))
+        # neighbours block one colour each, so the first free one comes soon
+        c = next(c for c in range(len(taken[v]) + 1) if c not in taken[v])
+        if c >= colours:
+            return None
+        chosen[v] = c
+        bare.remove(v)
+        for w in neighbours[v]:
+            taken[w].add(c)
+    return chosen
+
+
+def large_clique(neighbours: Graph) -> tuple[int, ...]:
+    """A clique that no further vertex extends: the largest found by starting at vertices with many
+    neighbours."""
+    best: tuple[int, ...] = ()
+    by_degree = sorted(range(len(neighbours)), key=lambda v: -len(neighbours[v]))
+    for start in by_degree[:_STARTS]:
+        if len(neighbours[start]) < len(best):
+            continue
+        members, candidates = [start], set(neighbours[start])
+        while candidates:
+            v = max(candidates, key=lambda v: (len(neighbours[v]), -v))
+            members.append(v)
+            candidates &= neighbours[v]
+        if len(members) > len(best):
+            best = tuple(sorted(members))
+    return best

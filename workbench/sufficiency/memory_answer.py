@@ -28,7 +28,6 @@ class MemoryAnswer(Showing, Drawn):
     task, memory : what was asked.
     holds : the answer; None if undecided.
     method : how it was found, in a word; reason : a sentence.
-    searched : decisions of the search.
     P : the task.
     """
 
@@ -42,7 +41,6 @@ class MemoryAnswer(Showing, Drawn):
     holds: bool | None
     method: str
     reason: str
-    searched: int = field(default=0, kw_only=True)
     P: POMDP | None = field(default=None, compare=False, kw_only=True)
 
     @property
