@@ -298,12 +298,6 @@ def test_too_many_beliefs_cannot_be_exact():
         best_history(recall(gamma=0.95), exact=True)
 
 
-def test_a_task_that_never_ends_is_refused_at_gamma_one():
-    P = small_task("clock", lambda s, a: {(1 - s, 1): 1}, 0, A=["tick"])
-    with pytest.raises(NeverEnds, match="no policy of clock ends"):
-        best_history(P)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [

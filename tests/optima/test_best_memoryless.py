@@ -15,7 +15,7 @@ from strategies import families, pomdps, wandering
 from toy_tasks import small_task, task_like
 
 from pomdps import gravity, recall, recall4, recall_variant, tiger
-from workbench import POMDP, augment, evaluate, memories
+from workbench import POMDP, augment, evaluate, memories, uniform
 from workbench.core.errors import NeverEnds, NotExact, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS, RATIONALS
 from workbench.core.numbers import Numbers
@@ -310,14 +310,6 @@ def test_ctrl_c_leaves_the_best_so_far_and_a_bound_that_holds(monkeypatch, momen
     assert "interrupted" in found.how
 
 
-def test_a_task_that_never_ends_needs_a_discount():
-    P = small_task("clock", lambda s, a: {(1 - s, 1): 1}, 0, A=["tick"])
-    for call in (best_memoryless, best_informed):
-        with pytest.raises(NeverEnds, match="no policy of clock ends"):
-            call(P)
-    assert best_memoryless(P.with_gamma(F(1, 2)), exact=True).value == 2
-
-
 def test_a_task_that_is_over_before_it_begins_is_worth_nothing():
     P = small_task("over", lambda s, a: {("end", 1): 1}, "end", A=["a"], S=["end", "s"])
     assert best_memoryless(P, exact=True).value == 0
@@ -342,6 +334,14 @@ def test_a_task_that_is_over_before_it_begins_is_worth_nothing():
         ({"deterministic": False, "exact": True}, WorkbenchError, "belongs? to deterministic=True"),
         ({"deterministic": False, "starts": -1}, WorkbenchError, "starts must be at least 0"),
         ({"deterministic": False, "seed": "x"}, WrongType, "seed is a whole number"),
+        ({"start": 3}, WrongType, "start is a Policy, not 3"),
+        ({"start": uniform(gravity())}, WorkbenchError, "other observations"),
+        ({"max_seconds": 0}, WorkbenchError, "max_seconds must be positive"),
+        (
+            {"deterministic": False, "max_seconds": -1},
+            WorkbenchError,
+            "max_seconds must be positive",
+        ),
     ],
 )
 def test_bad_arguments_are_named(arguments, error, words):

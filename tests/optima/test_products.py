@@ -17,7 +17,6 @@ from toy_tasks import small_task
 from pomdps import cheese_maze, gravity, heaven_hell, recall, shuttle, tiger
 from workbench import Memory, Policy, augment, evaluate, memories
 from workbench.core.errors import NeverEnds
-from workbench.core.policy import uniform
 from workbench.optima import cap as cap_module
 from workbench.optima import memoryless
 from workbench.optima.best_history import best_history
@@ -233,17 +232,3 @@ def test_time_limits_are_kept_and_said():
     assert len(found.starts) == 1
     assert "stopped after 1e-06 seconds" in found.how
     assert found.value <= found.bound
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"start": 3}, "start is a Policy, not 3"),
-        ({"start": uniform(gravity())}, "other observations"),
-        ({"max_seconds": 0}, "max_seconds must be positive"),
-        ({"deterministic": False, "max_seconds": -1}, "max_seconds must be positive"),
-    ],
-)
-def test_bad_arguments_are_named(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        best_memoryless(recall(), **arguments)

@@ -13,6 +13,7 @@ from pomdps import gravity
 from workbench import POMDP, best_history, best_memoryless, critical_points, evaluate, uniform
 from workbench.core.errors import NeverEnds, TooLarge, Unbounded, WorkbenchError
 from workbench.core.fields import FLOATS
+from workbench.optima.best_informed import best_informed
 from workbench.optima.mdp import from_states
 from workbench.research.policy_boxes import is_boxable, too_large_for_boxes
 from workbench.research.stochastic_search import require_bound
@@ -56,6 +57,13 @@ def test_no_policy_ends(options):
         best_memoryless(clock(), **options)
     with pytest.raises(NeverEnds, match=r"policy of blind .*ends with probability one; give a"):
         best_memoryless(blind(), **options)
+
+
+@pytest.mark.parametrize("best", [best_history, best_informed])
+def test_no_policy_of_the_history_or_the_state_ends(best):
+    with pytest.raises(NeverEnds, match=r"no policy of clock ends .* give a gamma below 1"):
+        best(clock())
+    assert best(clock().with_gamma(F(1, 2))) is not None
 
 
 def test_no_policy_ends_so_that_nothing_is_critical():
