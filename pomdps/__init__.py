@@ -20,6 +20,5 @@ __all__ = ["TASKS", *TASKS]
 
 
 def __getattr__(name: str) -> Callable[..., POMDP]:
-    """Tasks are attributes already; this tells type checkers so, and everybody else what is
-    missing."""
+    """Tell type checkers that tasks are attributes, and everybody else which name is missing."""
     raise AttributeError(f"module 'pomdps' has no attribute {name!r}; tasks: {', '.join(TASKS)}")

@@ -156,7 +156,7 @@ _SEEN: tuple[dict[str, int], ...] = (  # in tenths
     },
 )
 def shuttle(gamma: Number = DISCOUNT) -> POMDP:
-    """Carry supplies between two space stations by backing into them; bumping costs 3, docking pays
+    """Carry supplies between two space stations by backing into them. Bumping costs 3, docking pays
     10. [Chrisman 1992]
 
     >>> shuttle()

@@ -25,7 +25,7 @@ _EAST_WEST = {"EAST": COMPASS["E"], "WEST": COMPASS["W"]}
     drawing=Drawing("..G.", "G: the goal", Grid.of_blocks("..G."), lambda s, o: (s, 0), _EAST_WEST),
 )
 def belief_corridor(gamma: Number = Fraction(19, 20), slip: Number = Fraction(1, 10)) -> POMDP:
-    """The four-cell corridor; entering the goal pays 1 and ends the episode.
+    """The four-cell corridor. Entering the goal pays 1 and ends the episode.
 
     >>> from workbench.agents.beliefs import belief
     >>> belief(belief_corridor(), ("-", "EAST", "-"))

@@ -84,7 +84,7 @@ class Grid:
 
     @property
     def marks(self) -> dict[str, GridCell]:
-        """The marked cells by their letters; the last one of a letter that occurs twice."""
+        """The marked cells by their letters. Of a letter that occurs twice the last one counts."""
         return dict(self.signs)
 
     def has_wall(self, cell: GridCell, move: GridCell) -> bool:

@@ -184,7 +184,7 @@ _ROWS = len(ROOMS.strip("\n").split("\n"))
     ),
 )
 def hallway_cookie(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 100)) -> POMDP:
-    """The cookie world; a state is (cell, the site of the cookie or None).
+    """The cookie world. A state is (cell, the site of the cookie or None).
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def hallway_cookie(slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 
 def hallway_keys(
     slip: Number = Fraction(1, 20), gamma: Number = Fraction(99, 100), ends: bool = False
 ) -> POMDP:
-    """The keys world; a state is (cell, "key" or "-" for what is carried, sites with keys, closed
+    """The keys world. A state is (cell, "key" or "-" for what is carried, sites with keys, closed
     doors).
 
     The keys start in the north room, in the south room or one in each, equally likely; one in each

@@ -215,7 +215,7 @@ def draw_t_maze(n: int = 5) -> Drawing:
     drawing=draw_t_maze(),
 )
 def t_maze(n: int = 5, gamma: Number = Fraction(9, 10), bump: Number = 0) -> POMDP:
-    """A corridor of n cells with a junction at its end; the first cell shows which way the goal is,
+    """A corridor of n cells with a junction at its end. The first cell shows which way the goal is,
     once.
 
     A state is (goal, position) with goal "up" or "down" and positions 0 (the sign), 1 to n (the
@@ -289,7 +289,7 @@ _HEAVEN_HELL = _Cells(" 4  3  2  5  6\n       1\n       0\n       7  8  9")
     ),
 )
 def heaven_hell(gamma: Number = Fraction(99, 100)) -> POMDP:
-    """Heaven is at one end of a T, hell at the other, and only the priest, down a side path, knows
+    """Heaven is at one end of a T, hell at the other. Only the priest, down a side path, knows
     which is which: he says "left" or "right". [Geffner and Bonet 1998]
 
     >>> heaven_hell()

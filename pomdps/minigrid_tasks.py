@@ -37,7 +37,7 @@ _TURNS = {
 
 
 def _drawing(text: str, key: str) -> Drawing:
-    """Rooms drawn with one character for each cell; the package counts rows from above."""
+    """Rooms drawn with one character for each cell. The package counts rows from above."""
     top = len(text.strip("\n").split("\n")) - 1
     return Drawing(
         text,
@@ -83,7 +83,7 @@ def red_blue_doors(
     gamma: Number = Fraction(99, 100),
     step_limit: int | None = None,
 ) -> POMDP:
-    """RedBlueDoors; exploring the 8x8 version takes some ten seconds, the first time.
+    """RedBlueDoors. Exploring the 8x8 version takes some ten seconds, the first time.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def memory_s7(
     gamma: Number = Fraction(99, 100),
     step_limit: int | None = None,
 ) -> POMDP:
-    """MemoryS7; only the actions left, right and forward change anything. Parameters as of
+    """MemoryS7. Only the actions left, right and forward change anything. Parameters as of
     `red_blue_doors`.
 
     >>> memory_s7(actions=("left", "right", "forward"))

@@ -69,7 +69,7 @@ def task(
     drawing: Drawing | None = None,
     extra: str = "",
 ) -> Callable[[Callable[Parameters, POMDP]], Callable[Parameters, POMDP]]:
-    """The decorator that enters a function into `TASKS`; parameters as the attributes of `Task`."""
+    """The decorator that enters a function into `TASKS`, with the attributes of `Task`."""
 
     def enter(make: Callable[Parameters, POMDP]) -> Callable[Parameters, POMDP]:
         record = Task(make, title, text, source, known or {}, drawing, extra)

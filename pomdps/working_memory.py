@@ -209,7 +209,7 @@ def sequence_disambiguation(shared: int = 2, gamma: Number = _GAMMA) -> POMDP:
     drawing=_tree(2),
 )
 def n_back(n: int = 2, gamma: Number = _GAMMA) -> POMDP:
-    """The n-back task with two letters; a state is the last n + 1 letters.
+    """The n-back task with two letters. A state is the last n + 1 letters.
 
     >>> n_back()
     POMDP n-back 2: 14 states, 2 observations, 2 actions, 56 outcomes, gamma 9/10
@@ -241,7 +241,7 @@ def n_back(n: int = 2, gamma: Number = _GAMMA) -> POMDP:
     drawing=_stream(),
 )
 def one_two_ax(gamma: Number = _GAMMA) -> POMDP:
-    """The 1-2-AX task; a state is the last digit, the letter before, and what is shown.
+    """The 1-2-AX task. A state is the last digit, the letter before, and what is shown.
 
     >>> one_two_ax()
     POMDP 1-2-AX: 54 states, 6 observations, 2 actions, 648 outcomes, gamma 9/10
