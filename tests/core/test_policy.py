@@ -171,3 +171,9 @@ def test_what_an_exact_step_leaves_of_floats_is_rounded_once():
     step = F(99_999, 100_000)
     moved = pi.toward(Policy.deterministic(P, {}, otherwise=P.A[0]), step)
     assert moved.prob.floats[0, -1] == float(1 - step) * (1 / len(P.A))
+
+
+@pytest.mark.parametrize("actions", [[4], [0, 0], 9])
+def test_places_that_are_no_actions_are_refused(actions):
+    with pytest.raises(PolicyError, match="has 1 places of actions below 4, not"):
+        Policy.from_actions(recall4(), actions)
