@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_td import all_deterministic_policies, rows_that_matter, shortcuts_by_definition
 from strategies import policies, pomdps
-from toy_tasks import a_coin_known_to_three_digits, small_task, task_like
+from toy_tasks import a_coin_known_to_three_digits, small_task
 from typer.testing import CliRunner
 
 from pomdps import gravity, load_unload, recall, recall_variant
@@ -58,15 +58,6 @@ def test_an_action_that_is_as_good_and_looks_as_good_is_no_shortcut():
     assert not [x for x in shortcuts(E, blue(E), exact=True) if x.o == TWO]
 
 
-def test_greedy_on_td_values_takes_the_shortcut_and_greedy_on_true_values_does_not():
-    E = augment(recall(), "OA1")
-    assert blue(E).greedy(td_values(E, blue(E), exact=True).q.array)[EMPTY, (2, "push")] == 1
-    better = blue(E).greedy(evaluate(E, blue(E), exact=True).q.array)
-    assert evaluate(E, better, exact=True).value == evaluate(E, blue(E), exact=True).value
-    fallen = blue(E).greedy(td_values(E, blue(E), exact=True).q.array)
-    assert evaluate(E, fallen, exact=True).value == 0
-
-
 @settings(max_examples=25)
 @given(st.data())
 def test_shortcuts_are_those_of_the_definition_on_the_slow_twins_values(data):
@@ -75,14 +66,6 @@ def test_shortcuts_are_those_of_the_definition_on_the_slow_twins_values(data):
     expected = shortcuts_by_definition(P, pi)
     assert {(x.o, x.a): x.kind for x in shortcuts(P, pi, exact=True)} == expected
     assert {(x.o, x.a): x.kind for x in shortcuts(P, pi)} == expected
-
-
-@settings(max_examples=25)
-@given(st.data())
-def test_where_observations_are_states_there_are_none(data):
-    P = data.draw(pomdps())
-    seen = task_like(P, "seen", omega=lambda s: {s: 1}, S=P.S)
-    assert shortcuts(seen, data.draw(policies(seen, deterministic=True)), exact=True) == []
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -154,23 +137,6 @@ def test_recall_has_more_shortcuts_with_b2_than_with_oa1_whichever_optimal_polic
     assert count.value == Fraction(361, 400)
     assert (count.policies, count.strict, count.weak) == (policies, strict, weak)
     assert count.complete
-
-
-def test_the_seven_optimal_policies_of_recall_with_oa1_are_counted_one_by_one():
-    """Twelve policies are optimal: on 2 do 3 and push or keep, on 3 do anything. After 3 keep the
-    row of 3 is out of reach even for the shortcut 2 push, so six of the twelve count as one."""
-    E = augment(recall(), "OA1")
-    optimal = [
-        pi
-        for pi in all_deterministic_policies(E)
-        if evaluate(E, pi).value == pytest.approx(361 / 400)
-    ]
-    assert len(optimal) == 12
-    assert len({rows_that_matter(E, pi) for pi in optimal}) == 7
-
-
-def test_a_larger_memory_removes_the_shortcut_of_recall():
-    assert count_shortcuts(augment(recall(), "OA2"), exact=True).strict == (0, 0)
 
 
 def test_the_policy_shown_is_optimal_and_its_shortcuts_are_its_own():

@@ -140,12 +140,6 @@ def test_a_limit_where_it_matters_is_found_whatever_is_added_to_all_rewards(cons
     assert told(found)[:4] == ["fixed", 0, 64, False]
 
 
-@pytest.mark.parametrize("power", [-1_060, -60, -10, 0, 40, 50, 60, 400, 1_000])
-def test_whole_numbers_are_whole_in_any_unit(power):
-    rewards = np.array([[[0, 1], [2, 0]], [[2, 1], [0, 0]]])
-    assert stuck([np.ldexp(rewards, power)], "OA1", 0.1, "first").iterates.item() == 8
-
-
 def test_rewards_that_cannot_be_normalised_exactly_are_told_apart_as_they_are_given():
     """Less the least, which is tiny, 1 is a float again, and beside 1e240 the tiny ones vanish."""
     for rewards in ([[-(2.0**-60), 0], [1, 1]], [[1e-240, 0], [1e240, 1e240]]):

@@ -56,13 +56,6 @@ def test_the_limit_with_one_bit_is_the_papers_policy():
     assert brief(1 + Fraction(1, 7**6000)) == "1"  # its digits are more than Python writes
 
 
-@pytest.mark.parametrize("memory", ["OA2", "B1", "B2", "B5"])
-def test_larger_memories_solve_the_variant(memory):
-    E = augment(recall_variant(), memory)
-    run = improve(E, uniform(E), step=0.02)
-    assert (run.ended, run.limit_value) == ("fixed", 3)
-
-
 def test_oa1_chatters_around_a_stochastic_point_of_the_variant():
     E = augment(recall_variant(), "OA1")
     run = improve(E, uniform(E), step=0.02)
@@ -91,21 +84,6 @@ def test_with_decreasing_steps_oa1_comes_to_the_point_itself():
         ).value
         == 0.75
     )
-
-
-def test_a_limit_cycle_repeats_its_values():
-    E = augment(recall_variant(), "OA1")
-    run = improve(E, uniform(E), step=0.02)
-    further = improve(E, run.pi, step=0.02)
-    cycle = run.values[-run.period :]
-    assert np.allclose(further.values[1 : run.period + 1], cycle, rtol=0, atol=1e-9)
-
-
-@pytest.mark.slow
-def test_eight_bits_run_hundreds_of_iterates():
-    E = augment(recall4(), "B8")
-    run = improve(E, uniform(E), step=0.02)
-    assert (run.ended, run.limit_value, run.iterates) == ("fixed", Fraction(3, 4), 228)
 
 
 # ---------------------------------------------------------------------- twins
@@ -349,14 +327,6 @@ def test_a_small_budget_is_kept():
     exact = improve(E, uniform(E), step=Fraction(1, 50), exact=True, budget=7)
     assert np.allclose(exact.values.astype(float), run.values)
     assert np.allclose(exact.pi.prob.floats, run.pi.prob.floats)
-
-
-def test_stream_and_collector_agree():
-    E = augment(recall_variant(), "OA1")
-    run = improve(E, uniform(E), step=0.02, budget=600)
-    assert np.array_equal(
-        run.values, [x.value for x in islice(iterates(E, uniform(E), step=0.02), 600)]
-    )
 
 
 def test_a_value_that_has_settled_while_rows_hardly_visited_go_on_changing_is_noted():

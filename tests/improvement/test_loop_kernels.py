@@ -21,7 +21,7 @@ QUARTERS = st.integers(-4, 4).map(lambda x: x / 4)
 
 def choice(q, weight, error, alike, before, stays):
     """The action of a row, -1 where it has no weight, and whether bounds leave it open."""
-    if weight <= kernels.FEWEST_VISITS:
+    if weight <= kernels.FEWEST:
         return -1, False
     may = [a for a in range(len(q)) if q[a] >= max(q) - 2 * error * weight]
     is_open = any(alike[a] != alike[may[0]] for a in may)
