@@ -270,7 +270,7 @@ def test_playing_stops_by_itself_at_the_end(page):
     page.click("#play")
     page.until(
         "document.getElementById('play').textContent === 'Play' && "
-        "document.getElementById('verdict').textContent.startsWith('Fixed')"
+        "document.getElementById('verdict').textContent.startsWith('Settles')"
     )
 
 
@@ -448,7 +448,7 @@ def test_the_table_can_have_two_to_five_actions(page):
     assert number(page.text("#best")) == 0
     page.click("#random")
     page.run_loop()
-    assert re.match("Fixed|Limit cycle|Not settled", page.text("#verdict"))
+    assert re.match("Settles|Limit cycle|Not settled", page.text("#verdict"))
 
 
 def test_all_memories_are_compared_on_one_table(page):

@@ -657,6 +657,27 @@ def test_the_instructors_sheet_has_each_exercise_with_its_solution(tmp_path):
     assert "<code>2</code>: 2 is &lt;no&gt;" in text
 
 
+def test_the_sheet_shows_the_code_of_an_answer_that_is_a_function_or_a_task(tmp_path):
+    root = tmp_path / "root"
+    (root / "notebooks").mkdir(parents=True)
+    asked = "## Exercises\n\n**1.1** Write f.\n\n**1.2** And a spec."
+    book = notebook(("markdown", "# One", []), ("markdown", asked, []))
+    (root / "notebooks" / "01-one.ipynb").write_text(json.dumps(book))
+    source = (
+        "K = 3\n\ndef f(x):\n\n    return K * x\n\ndef other(x):\n    return x\n\n"
+        'RIGHT = {1: [f], 2: ["a\\n\\nb"]}\nWRONG = {1: [lambda x: f(x) < 1], 2: []}\n'
+    )
+    names = {}
+    exec(source, names)
+    answers = Solutions(names["RIGHT"], names["WRONG"], source)
+    text = instructor_sheet(root, {"01": answers}, lambda n, a: (False, "no"))
+    assert "<div><pre>K = 3\ndef f(x):\n    return K * x</pre></div>" in text
+    assert "<li><pre>K = 3\ndef f(x):\n    return K * x\nlambda x: f(x) &lt; 1</pre>: no" in text
+    assert "<pre>a\nb</pre>" in text
+    assert " at 0x" not in text
+    assert "other" not in text
+
+
 def has_solutions(path, solutions):
     number = path.stem.removeprefix("notebook_")
     (book,) = (ROOT / "notebooks").glob(f"{number}-*.ipynb")

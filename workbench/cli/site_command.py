@@ -122,12 +122,19 @@ def read_solutions(root: Path, number: str = "*") -> dict[str, Any]:
     which takes a while, so one notebook can be asked for."""
     import runpy
 
+    from workbench.progress import Waiting
     from workbench.site.teaching_pages import Solutions
 
-    found = {}
-    for path in sorted((root / "tests" / "notebooks").glob(f"solutions_{number}.py")):
-        names = runpy.run_path(str(path))
-        found[path.stem.removeprefix("solutions_")] = Solutions(names["RIGHT"], names["WRONG"])
+    found: dict[str, Solutions] = {}
+    paths = sorted((root / "tests" / "notebooks").glob(f"solutions_{number}.py"))
+    with Waiting("computing solutions") as waiting:
+        for path in paths:
+            notebook = path.stem.removeprefix("solutions_")
+            waiting.report(len(found) / len(paths), f"notebook {notebook}")
+            names = runpy.run_path(str(path))
+            found[notebook] = Solutions(
+                names["RIGHT"], names["WRONG"], path.read_text(encoding="utf-8")
+            )
     return found
 
 
