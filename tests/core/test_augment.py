@@ -29,6 +29,17 @@ def test_the_product_is_the_one_of_appendix_a1(P, memory):
     assert list(fast.O) == list(slow.O)
 
 
+def test_a_rule_in_indices_starts_where_its_memory_does():
+    P = recall4()
+    bits = memories.B(1).on(P)
+    eta = {"0": Fraction(1, 3), "1": Fraction(2, 3)}
+    late = Memory("late", bits.M, bits.W, bits.Gamma, eta, step=bits.step)
+    assert late.step is not None
+    assert same_model(augment(P, late), augmented(P, late))
+    alone = Memory("late", bits.M, bits.W, bits.Gamma, {"1": 1}, step=bits.step)
+    assert same_model(augment(P, alone), augmented(P, alone))
+
+
 @settings(max_examples=25)
 @given(pomdps(most_states=3), any_memory, st.data())
 def test_agent_cannot_tell_the_product_from_the_pair(P, memory, data):
