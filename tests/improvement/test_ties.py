@@ -15,6 +15,7 @@ from odd_models import draw_model, draw_policy
 import pomdps as tasks
 from workbench import POMDP, Policy, augment, evaluate, load_pomdp, shortcuts, uniform
 from workbench.certificates.loop import certify
+from workbench.core import oracle_loop
 from workbench.core.assess import look_at
 from workbench.core.errors import NeverEnds, NotSolved, NotWeighted
 from workbench.core.fields import FLOATS, RATIONALS, dynamics
@@ -234,6 +235,18 @@ def test_tasks_that_go_on_for_ever_are_refused_with_visits_and_improved_with_oth
 def test_without_a_discount_and_an_end_shares_of_time_are_left():
     P = tasks.tiger(gamma=1)
     assert weights_for(P, uniform(P)) == "stationary"
+
+
+def test_a_row_of_which_floats_know_nothing_is_named(monkeypatch):
+    P = tasks.tiger(gamma=0.95)
+
+    def look(*arguments):
+        found = look_at(*arguments)
+        return found._replace(error=np.where(np.arange(len(P.O)) == 1, np.inf, found.error))
+
+    monkeypatch.setattr(oracle_loop, "look_at", look)
+    with pytest.raises(NotSolved, match=f"o={P.O.text(P.O[1])} is seen too rarely"):
+        improve(P, uniform(P), step=0.1, weights="discounted")
 
 
 @pytest.mark.parametrize("weights", ["discounted", "stationary", "visits"])
