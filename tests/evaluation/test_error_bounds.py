@@ -14,6 +14,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import policies, pomdps
+from toy_tasks import small_task, task_like
 
 from pomdps import gravity
 from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
@@ -32,21 +33,13 @@ def lazy(P: POMDP, exit: F) -> POMDP:
         found[s, F(1, 3)] = found.get((s, F(1, 3)), 0) + 1 - exit
         return found
 
-    return POMDP.from_functions(
-        name="lazy", A=P.A, p=p, omega=P.omega, mu=P.mu, gamma=1, terminal=set(P.terminal)
-    )
+    return task_like(P, "lazy", p=p, gamma=1)
 
 
 def in_floats(P: POMDP) -> POMDP:
     """The same task with its probabilities and rewards given as floats."""
-    return POMDP.from_functions(
-        name="floats",
-        A=P.A,
-        p=lambda s, a: {(t, float(r)): float(x) for (t, r), x in P.p(s, a).items()},
-        omega=P.omega,
-        mu=P.mu,
-        gamma=P.gamma,
-        terminal=set(P.terminal),
+    return task_like(
+        P, "floats", p=lambda s, a: {(t, float(r)): float(x) for (t, r), x in P.p(s, a).items()}
     )
 
 
@@ -113,18 +106,17 @@ def test_bounds_are_close_to_the_errors():
         exits = F(1, int(rng.choice([3, 100, 10_000])))
         r = {(s, a): F(int(rng.integers(-9, 9)), 7) for s in range(n) for a in range(2)}
         omega = {s: row(2) for s in range(n + 1)}
-        P = POMDP.from_functions(
-            name="random",
-            A=[0, 1],
-            S=range(n + 1),
-            p=lambda s, a, p=p, r=r, exits=exits, n=n: {
+        P = small_task(
+            "random",
+            lambda s, a, p=p, r=r, exits=exits, n=n: {
                 **{(t, r[s, a]): x * (1 - exits) for t, x in enumerate(p[s, a][:n])},
                 (n, r[s, a]): p[s, a][n] * (1 - exits) + exits,
             },
+            0,
             omega=lambda s, omega=omega: dict(enumerate(omega[s])),
-            mu={0: 1},
             gamma=F(int(rng.choice([9, 10])), 10),
             terminal={n},
+            S=range(n + 1),
         )
         pi = Policy.from_mapping(P, {o: dict(enumerate(row(2))) for o in P.O})
         exact, fast = evaluate(P, pi, exact=True), evaluate(P, pi)
@@ -148,15 +140,7 @@ def test_a_task_that_ends_once_in_ten_to_the_sixth_or_fourteenth_step(digits):
     def p(s, a):
         return {("end", 1): F(1, 10**digits), (1 - s, 1): 1 - F(1, 10**digits)}
 
-    P = POMDP.from_functions(
-        name="slow",
-        A=["go"],
-        p=p,
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
-    )
+    P = small_task("slow", p, 0, A=["go"])
     found = evaluate(P, uniform(P))
     assert abs(F(found.value) - 10**digits) <= found.error <= 1e-14 * 10**digits
     rounded = evaluate(in_floats(P), uniform(P))
@@ -223,14 +207,7 @@ def test_fixed_points_of_td_stay_within_their_bounds(P, how, digits, solver, dat
 
 def test_the_tails_of_a_policy_are_those_of_its_actions_in_a_task_of_one_state():
     """2/3 - 2/3 is 0, and 1/7 and 6/7 are no floats: a thousand steps multiply what is left out."""
-    P = POMDP.from_functions(
-        name="one state",
-        A=[0, 1],
-        p=lambda s, a: {("s", (2, -1)[a]): 1},
-        omega=lambda s: {"o": 1},
-        mu={"s": 1},
-        gamma=F(999, 1000),
-    )
+    P = small_task("one state", lambda s, a: {("s", (2, -1)[a]): 1}, "s", gamma=F(999, 1000))
     first, second = (Policy.deterministic(P, {"o": a}) for a in P.A)
     for share in (F(2, 3), F(6, 7)):
         pi = first.toward(second, share)
@@ -242,15 +219,7 @@ def test_the_tails_of_a_policy_are_those_of_its_actions_in_a_task_of_one_state()
 
 
 def task(p, mu=None, gamma=1, omega=lambda s: {s: 1}, A=(0,)) -> POMDP:
-    return POMDP.from_functions(
-        name="extreme",
-        A=A,
-        p=p,
-        omega=omega,
-        mu={0: 1} if mu is None else mu,
-        gamma=gamma,
-        terminal=lambda s: s == "end",
-    )
+    return small_task("extreme", p, {0: 1} if mu is None else mu, A=A, omega=omega, gamma=gamma)
 
 
 TINY = F(1, 10**200)
@@ -392,13 +361,11 @@ def test_a_task_that_is_over_at_once_has_no_shares_of_time():
 @pytest.mark.parametrize("as_floats", [False, True])
 def test_values_of_long_episodes_have_a_bound(as_floats):
     """A ladder that one falls off 999 times in 1,000: episodes take 1e12 steps."""
-    P = POMDP.from_functions(
-        name="ladder",
+    P = small_task(
+        "ladder",
+        lambda s, a: {(s + 1, 1): F(1, 1000), (0, 1): F(999, 1000)},
+        0,
         A=[0],
-        p=lambda s, a: {(s + 1, 1): F(1, 1000), (0, 1): F(999, 1000)},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
         terminal={4},
     )
     exact = evaluate(P, uniform(P), exact=True)
@@ -415,15 +382,7 @@ def test_values_of_long_episodes_have_a_bound(as_floats):
 def test_what_has_no_bound_is_no_value():
     """Two chances of 1e-200 in a row underflow, so that floats know nothing of the way out."""
     e = F(1, 10**200)
-    P = POMDP.from_functions(
-        name="two rungs",
-        A=[0],
-        p=lambda s, a: {(s + 1, 1): e, (0, 1): 1 - e},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={2},
-    )
+    P = small_task("two rungs", lambda s, a: {(s + 1, 1): e, (0, 1): 1 - e}, 0, A=[0], terminal={2})
     with pytest.raises(NotSolved, match="exact=True"):
         evaluate(P, uniform(P))
     assert evaluate(P, uniform(P), exact=True).value == (1 + e) / e**2
@@ -434,12 +393,12 @@ def test_what_has_no_bound_is_no_value():
 def test_bounds_of_rare_visits_are_shares_of_them(one, eliminated, monkeypatch):
     """Visits from 1 down to 1e-180, by both solvers."""
     monkeypatch.setattr(linear, "ELIMINATED", eliminated)
-    P = POMDP.from_functions(
-        name="walk",
+    P = small_task(
+        "walk",
+        lambda s, a: {(s + 1, 1): one / 8, (max(s - 1, 0), 1): 7 * one / 8},
+        0,
         A=[0],
-        p=lambda s, a: {(s + 1, 1): one / 8, (max(s - 1, 0), 1): 7 * one / 8},
         omega=lambda s: {s % 5: 1},
-        mu={0: 1},
         gamma=F(99, 100),
         terminal={210},
     )
@@ -449,17 +408,9 @@ def test_bounds_of_rare_visits_are_shares_of_them(one, eliminated, monkeypatch):
 def test_bounds_of_targets_of_many_steps_hold_where_ends_are_rare():
     """1 minus the sum of a row of n steps would have no digits of the chance of an end."""
     q = F(1, 10**8)
-    P = POMDP.from_functions(
-        name="rare",
-        A=["x"],
-        p=lambda s, a: {
+    P = small_task("rare", lambda s, a: {
             ((s + 1) % 3, s + 1): (1 - q) * F(2, 3), (s, -1): (1 - q) / 3, ("end", 0): q
-        },
-        omega=lambda s: {s if s == "end" else s % 2: 1},
-        mu={0: 1},
-        gamma=1,
-        terminal={"end"},
-    )  # fmt: skip
+        }, 0, A=["x"], omega=lambda s: {s if s == "end" else s % 2: 1})  # fmt: skip
     for n in (9, 20, 100):
         exact, found = (td_values(P, uniform(P), n=n, exact=e) for e in (True, False))
         assert abs(F(found.value) - exact.value) <= F(found.error) < 1e-12 * found.value
@@ -467,12 +418,11 @@ def test_bounds_of_targets_of_many_steps_hold_where_ends_are_rare():
 
 @pytest.mark.parametrize("n", [7, 13, 21, 37])
 def test_the_bound_of_the_average_reward_counts_the_rounding_of_shares(n):
-    P = POMDP.from_functions(
-        name="ring",
+    P = small_task(
+        "ring",
+        lambda s, a: {((s + 1) % n, 100 + F(1, 3)): F(2, 3), (s, 100 + F(1, 7)): F(1, 3)},
+        0,
         A=["x"],
-        p=lambda s, a: {((s + 1) % n, 100 + F(1, 3)): F(2, 3), (s, 100 + F(1, 7)): F(1, 3)},
-        omega=lambda s: {"o": 1},
-        mu={0: 1},
         gamma=F(1, 2),
     )
     exact, found = (
