@@ -112,7 +112,7 @@ class NeuralRun(Run):
             return super().sheet(best, P)
         task = self.pair.P
         by_episode = bool(task.terminal.mask.any())
-        unit = "episode" if by_episode else "100 steps"
+        unit = "episode" if by_episode else "100 time steps"
         tenth = max(1, self.rewards.shape[1] // 10)
         lengths = np.broadcast_to(np.diff(self.ends, prepend=0), self.rewards.shape)
         by = self.episodes if by_episode else lengths / 100
