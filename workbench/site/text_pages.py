@@ -146,7 +146,7 @@ solutions.
 _HOWTO = """# How-tos
 
 Which function answers your question, how to write or bring a model, run many cells, train networks
-and build this site; and recipes.
+and build this site. At the end come recipes.
 """
 
 _EXPLANATION = """# Explanation
