@@ -262,7 +262,7 @@ def survey(lines: list[dict[str, object]]) -> str:
         agree=sum(bool(x["agree"]) for x in compared),
         silent=len(loaded) - len(compared),
         silent_files="\n".join(
-            f"| {Path(str(x['file'])).name} | {str(x['not compared'])[:120]} |"
+            f"| {'/'.join(Path(str(x['file'])).parts[-2:])} | {str(x['not compared'])[:120]} |"
             for x in loaded
             if "not compared" in x
         ),
