@@ -308,7 +308,7 @@ def start_loop(
 ) -> GreedyLoop:
     """The loop at its start, once all arguments have been checked."""
     check_arguments(P, pi, weights)
-    if check_criterion(criterion) == "average":
+    if average := check_criterion(criterion) == "average":
         if weights == "discounted":
             raise WorkbenchError('criterion="average" has weights="stationary", not "discounted"')
         P = repeat_episodes(P)
@@ -323,7 +323,6 @@ def start_loop(
     def steps(n: int) -> Number:
         return _checked(step(n), exact) if callable(step) else size
 
-    average = criterion == "average"
     return GreedyLoop(P, pi, steps, ties, "stationary" if average else weights, exact, average)
 
 
