@@ -42,13 +42,13 @@ Files at gamma 1 in which nothing ends are discounted by 0.95; a star marks them
 
 ## The best deterministic controllers
 
-A controller of n nodes chooses its action and its next node by node and observation. One number is
-the optimum, with a bound for n nodes that meets it. Of two numbers, some controller is worth the
-first, and no controller of n nodes is worth more than the second. Controllers that differ only in
-the order of their nodes are tried once. `frontier(P, n, [])` finds them; its time includes that of
-fewer nodes and of histories. PAYNT {version} read the same task as `export_drn` writes
-it, in the same run, with its default precision of 1e-4. *Part* says how much of its space it had
-explored at the limit. The time of starting it, {start:.1f} s, is left out.
+A controller of n nodes chooses its action and its next node by its node and the observation. A
+single number is the optimum: the bound for n nodes meets it. *x to y*: some controller of n nodes
+is worth x, and none is worth more than y. The search tries controllers that differ only in the
+order of their nodes once. `frontier(P, n, [])` finds them; its time includes that of fewer nodes
+and of histories. PAYNT {version} read the same task as `export_drn` writes it, in the same run,
+with its default precision of 1e-4. *Part* says how much of its space it had explored when its
+time was over. The time of starting it, {start:.1f} s, is left out.
 
 | file | nodes | value | s | PAYNT | s |
 |---|---:|---|---:|---|---:|"""
@@ -56,9 +56,9 @@ explored at the limit. The time of starting it, {start:.1f} s, is left out.
 STOCHASTIC = """
 ## The best stochastic memoryless policies
 
-A *row* is an observation at which actions differ. Of two numbers, a policy is worth the first, and
-none is worth more than the second. For tasks of up to 282 states with five actions the space of
-policies is cut into boxes, and each box is bounded. So hallway has only the bound of histories.
+A *row* is an observation at which actions differ. *x to y*: some policy is worth x, and none is
+worth more than y. On tasks of up to 282 states with five actions the search cuts the space of
+policies into boxes, and bounds the value on each box. So hallway has only the bound of histories.
 
 | file | rows | deterministic | stochastic | gap | s |
 |---|---:|---|---|---:|---:|"""

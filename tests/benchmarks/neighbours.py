@@ -125,7 +125,7 @@ def compare(P: POMDP, path: Path, kind: str) -> tuple[str, float, float]:
         theirs = float(answer.get_value(model.initial_states[0]))
         if theirs != round(theirs) or query == words[-1][0]:
             return query, float(best_informed(change(P, *by))), theirs
-    raise WorkbenchError("it has no label to reach, and not one reward model")
+    raise WorkbenchError("it has no label to reach, and no single reward model")
 
 
 def look(path: Path, kind: str) -> dict[str, object]:
@@ -139,7 +139,9 @@ def look(path: Path, kind: str) -> dict[str, object]:
     line["task"] = repr(P)
     try:
         what, ours, theirs = compare(P, path, kind)
-    except (WorkbenchError, RuntimeError) as error:
+    except WorkbenchError as error:
+        return line | {"not compared": str(error)}
+    except RuntimeError as error:
         return line | {"not compared": f"{type(error).__name__}: {error}"}
     same = abs(ours - theirs) <= NEARLY * max(abs(ours), abs(theirs), 1)
     return line | {"compared": what, "ours": ours, "storm": theirs, "agree": same}

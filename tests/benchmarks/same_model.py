@@ -40,17 +40,18 @@ HEAD = """\
 
 Written by `python -m tests.benchmarks.same_model FILE ... --paynt PROGRAM --survey LINES`, with
 stormpy {storm} and PAYNT {paynt}. The tools are the workbench, its checker (a second program that
-uses the standard library alone), Storm, PAYNT and SARSOP. All of them are good tools: on almost
-every model they agree, each finds things that the others do not look for, and each difference below
-can be avoided. SARSOP's numbers are in
-[benchmarks](benchmarks.md), because it has to be built from source.
+uses the standard library alone), Storm, PAYNT and SARSOP. All of them are good tools. They agree
+on almost every model, each computes things that the others do not, and a user can avoid each
+difference below. SARSOP's numbers are in [benchmarks](benchmarks.md), because it has to be built
+from source.
 
 ## Published files
 
-`export_drn` writes each file once, and Storm and PAYNT read that. *Histories*: bounds of the
-workbench on the best policy of the whole history; in Storm the value of unfolded beliefs (up to
-5,000; a lower bound unless it says *all*). *n nodes*: the best deterministic controller; of two
-numbers one is reached, and none exceeds the other. PAYNT's precision is 1e-4, Storm's 1e-6.
+`export_drn` writes each file once, and Storm and PAYNT read what it wrote. *Histories*: what the
+workbench finds for the best policy of the whole history. *Storm*: its value after unfolding up to
+5,000 beliefs, a lower bound unless it says *all*. *n nodes*: what the workbench finds for the best
+deterministic controller of n nodes; beside it PAYNT's answer. *x to y*: some policy reaches x, and
+none exceeds y. PAYNT's precision is 1e-4, Storm's 1e-6.
 
 | file | histories | Storm | 1 node | PAYNT | 2 nodes | PAYNT |
 |---|---|---|---|---|---|---|"""
@@ -58,33 +59,36 @@ numbers one is reached, and none exceeds the other. PAYNT's precision is 1e-4, S
 DIFFERENCES = """
 ## Where the answers differ
 
-**A start that a file does not name.** In the format of `pomdp-solve` a file without `start` begins
-in all states alike. On `line4-2goals`, one of Cassandra's examples, the policy that always goes
-left is worth {line_float}; the checker accepts a certificate of the exact fraction. PAYNT reports
-{bare} for the same policy. With the line `start: uniform` added it reports {told}.
+**A start that a file does not name.** In the format of `pomdp-solve` a file without `start` means
+that every state is equally likely at the start. On `line4-2goals`, one of Cassandra's examples,
+the policy that always goes left is worth {line_float}; the checker accepts a certificate of the
+exact fraction. PAYNT reports {bare} for the same policy. With the line `start: uniform` added it
+reports {told}.
 
-**Rewards below 0 and optimistic value iteration.** A chain that pays -100 at each step and goes on
-with probability 1/2 is worth -200; the checker accepts the certificate. Storm answers {elimination}
-by default, {vi} by value iteration, {pi} by policy iteration and {ovi} by optimistic value
-iteration, which was made for rewards from 0. On the tiger problem PAYNT reports {tiger_total} for
-the total reward until a discounted episode stops, and {tiger} for the discounted reward of the same
-model, where the optimum of one node is -20. We do not know why. Another method for Storm does not
-change it. Ask for `Cdiscount`.
+**Rewards below 0 and optimistic value iteration.** A chain that pays -100 at each step and goes
+on with probability 1/2 is worth -200; the checker accepts the certificate. Storm answers
+{elimination} by default, {vi} by value iteration, {pi} by policy iteration and {ovi} by
+optimistic value iteration, which was made for rewards of at least 0. On the tiger problem a model
+can stop with probability 1 - gamma at each step instead of discounting. For its total reward
+until it stops PAYNT reports {tiger_total}, and for the discounted reward (`Cdiscount`) {tiger},
+where the optimum of one node is -20. We do not know why. Another solution method of Storm does
+not change it, so ask for `Cdiscount`.
 
 **The first observation.** In the format of `pomdp-solve` nothing is seen before the first action.
 Where the state alone decides what is seen, the workbench shows the first observation too, as the
-format of Storm does. So PAYNT reports {first} for the best memoryless policy of 4x3.95 as it is
-published, where the first step has an observation of its own, and {second} for the model as
-`export_drn` writes it; the workbench finds {ours}. Neither is wrong: the questions differ.
+format of Storm does. So PAYNT gives two answers for the best memoryless policy of 4x3.95. For the
+published file, in which the first step has an observation of its own, it is {first}. For the
+model as `export_drn` writes it, it is {second} (the workbench: {ours}). Neither is wrong: the
+questions differ.
 """
 
 SURVEY = """
 ## The models of Storm and PAYNT
 
 `python tests/benchmarks/neighbours.py FOLDER ...` loads every POMDP in clones of the two
-repositories, and compares a value of each with Storm's: the best reward of some steps or the best
-probability of reaching a label if the state were seen, or the return of the uniform policy. Files
-that are the same are loaded once and counted each time.
+repositories, and compares a value of each with Storm's. The value is one of these: the best reward
+of some time steps, or the best probability of reaching a label, if the agent saw the state; or the
+return of the uniform policy. Files that are the same are loaded once and counted each time.
 
 | | files |
 |---|---:|

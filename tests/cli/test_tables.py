@@ -72,4 +72,4 @@ def test_a_census_says_once_that_no_policy_ends(tmp_path):
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, arguments, catch_exceptions=False)
     text = " ".join(shown.output.split())
     assert text.count("gamma 1") == 1
-    assert "there is no value: informed, history, deterministic, stochastic, one bit" in text
+    assert "no value (informed, history, deterministic, stochastic, one bit)" in text

@@ -31,15 +31,15 @@ _MEANINGS = {
 """The columns of the table and what they mean."""
 
 _ABOUT_ENVIRONMENTS = (
-    "Environments are explored into exact POMDPs, with gamma 0.99 and without their time limits. A "
-    "success of MiniGrid pays 1. Settings follow a question mark: ranks=2 is a deck of two ranks, "
-    "seed=0 the layout of seed 0 alone."
+    "The workbench explores each environment into an exact POMDP, with gamma 0.99 and without its "
+    "time limit. In MiniGrid a success pays 1. Settings follow a question mark: ranks=2 is a deck "
+    "of two ranks, seed=0 the layout of seed 0 alone."
 )
 
 _ABOUT_MEMORIES = (
-    "Under K, B, O and OA: the smallest k with which the memory is worth what the whole history "
-    "is. 0: none is needed; <= 2: 2 is enough, and 1 is not decided; > 3: none up to 3 is; "
-    "? (> 1): more than 1, if any."
+    "Under K, B, O and OA: the smallest k with which a policy earns as much as the best policy of "
+    "the whole history. 0: no memory is needed; <= 2: k = 2 is enough, and k = 1 is not decided; "
+    "> 3: no k up to 3 is enough; ? (> 1): k = 1 is not enough, and the rest is not decided."
 )
 
 _HELPS = {True: "yes", False: "no", None: "?"}
@@ -217,7 +217,7 @@ def _note(row: CensusRow) -> str:
     columns = [column.replace("_", " ") for column in _NEVER.findall(row.note)]
     if not columns:
         return row.note
-    said = f"with gamma 1 no such policy is sure to end, so there is no value: {', '.join(columns)}"
+    said = f"no value ({', '.join(columns)}): with gamma 1 each such policy may go on for ever"
     return "; ".join(part for part in (said, _NEVER.sub("", row.note)) if part)
 
 
