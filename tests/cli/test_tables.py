@@ -54,7 +54,7 @@ def test_results_of_a_sweep_stand_beside_the_best_value(tmp_path):
 def test_the_gallery_lists_finds_below_their_statement():
     printed("search", "oracle-stuck", "-m", "B1", "--actions", "3", "--keep", "1")
     text = printed("gallery")
-    assert text.startswith("From uniform the oracle loop with B1 ends below the best")
+    assert text.startswith("From the uniform policy the oracle loop with B1 ends below the best")
     assert "gallery holds 1 find." in text
 
 

@@ -210,7 +210,8 @@ def test_none_is_a_theorem_only_if_everything_was_judged_exactly():
     assert slow.undecided == 1  # [[0, 1], [1, 0]]: a limit cycle, whose end is not proved
     assert not slow.theorem
     assert (
-        slow.coverage() == "all 16 tasks (15 modulo scale, shift), each judged exactly; 1 undecided"
+        slow.coverage()
+        == "all 16 tasks (15 up to scale and shift), each judged exactly; 1 undecided"
     )
     assert search("oracle-stuck", space, memory="OA1", exact=True).theorem
     assert slow.judged == space.count(("scale", "shift"))
@@ -383,7 +384,7 @@ def test_exhaustive_counts_what_it_looked_at():
     assert found.exhaustive
     assert found.looked_at == 16
     assert found.judged == len(found) == 9  # rewards make no difference to beliefs
-    assert "all 16 tasks (9 modulo actions, scale, shift)" in found.coverage()
+    assert "all 16 tasks (9 up to names of actions, scale and shift)" in found.coverage()
 
 
 # ---------------------------------------------------------------------- statements of one's own

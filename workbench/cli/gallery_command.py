@@ -102,15 +102,21 @@ def _show(console: Console, kept: Gallery, names: list[str]) -> None:
 
 
 def _provenance(entry: GalleryEntry) -> list[str]:
+    from workbench.text import counted
+
     whence = entry.find.provenance
     space = whence.get("space", {})
-    lines = ["from " + ", ".join(f"{key} {value}" for key, value in space.items())] if space else []
+    lines = []
+    if space:
+        settings = ", ".join(f"{key} {value}" for key, value in space.items() if key != "name")
+        lines.append(f"space searched: {space['name']}, {settings}")
     if "method" in whence:
         lines.append(
-            f"found by {whence['method']}, seed {whence['seed']}, version {whence['version']}"
+            f"found by {whence['method']} search, seed {whence['seed']}, "
+            f"version {whence['version']}"
         )
     if "shrunk_in" in whence:
-        lines.append(f"shrunk in {whence['shrunk_in']} steps")
+        lines.append(f"made smaller in {counted(int(whence['shrunk_in']), 'step')}")
     kinds = [str(c["kind"]) for c in entry.find.verdict.certificates]
     return [
         *lines,

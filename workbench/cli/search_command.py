@@ -239,11 +239,9 @@ def _list(console: Console) -> None:
     console.print()
     about = {
         "sequences": (
-            "2 or 3 steps in the dark, a reward for what was done; all reward tables in a range"
+            "2 or 3 time steps with one observation; the reward depends on the actions taken"
         ),
-        "deterministic": (
-            "every (s, a) has one successor, every state one observation; all up to a size"
-        ),
+        "deterministic": ("every (s, a) has one successor, and every state one observation"),
         "sparse": "successors drawn from one or two states, with equal chance",
         "automata": "one successor for every (s, a), random observations",
     }

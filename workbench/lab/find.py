@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.pomdp import POMDP
 from workbench.lab.sequences import table_of
 from workbench.lab.spaces import TaskSpace
-from workbench.lab.statements import Statement, Verdict
+from workbench.lab.statements import Statement, Verdict, listed
 from workbench.text import counted
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ class SearchResult:
                 f"{self.judged:,} tasks judged of {_large(size)}, found by "
                 f"{self.method} from seed {self.seed}"
             )
-        merged = f" ({self.judged:,} modulo {', '.join(self.merged)})" if self.merged else ""
+        alike = [kind if kind in ("scale", "shift") else f"names of {kind}" for kind in self.merged]
+        merged = f" ({self.judged:,} up to {listed(alike)})" if alike else ""
         if not self.exhaustive:
             share = self.looked_at / size
             return (

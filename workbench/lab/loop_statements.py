@@ -97,8 +97,8 @@ class OracleStuck(_AboutLoops):
 
     def sentence(self) -> str:
         text = (
-            f"From uniform the oracle loop with {listed(list(self.memory))} ends below the "
-            "best memoryless value"
+            f"From the uniform policy the oracle loop with {listed(list(self.memory))} ends below "
+            "the best memoryless value"
         )
         text += f", and with {listed(list(self.but_not))} it does not" if self.but_not else ""
         return text + (", in whichever order the actions are." if self.any_order else ".")
@@ -198,7 +198,7 @@ class LargerDoesWorse(_AboutLoops):
 
     def sentence(self) -> str:
         small, large = self.memories
-        return f"From uniform the oracle loop with {large} ends lower than with {small}."
+        return f"From the uniform policy the oracle loop with {large} ends lower than with {small}."
 
     def score(self, P: POMDP) -> float:
         small, large = (_end_in_floats(P, memory, self.step, self.ties) for memory in self.memories)
@@ -251,9 +251,9 @@ class OracleChatters(Statement):
 
     def sentence(self) -> str:
         return (
-            f"From uniform the oracle loop with {listed(list(self.memory))}, step {self.step}, "
-            f"never settles, and stays below the best memoryless value by {self.lost} of the "
-            "largest reward or more."
+            f"From the uniform policy the oracle loop with {listed(list(self.memory))}, step "
+            f"{self.step}, never settles, and stays below the best memoryless value by {self.lost} "
+            "of the largest reward or more."
         )
 
     def symmetries(self, space: TaskSpace) -> tuple[str, ...]:

@@ -227,9 +227,9 @@ def search(
     ...     "oracle-stuck", SequenceTasks(2, 2, lowest=0, highest=2), memory="B1", but_not=["OA1"]
     ... )
     >>> found
-    From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does
-    not. no find among sequence tasks of length 2, 2 actions, rewards 0, 1, 2, gamma 1: all 81 tasks
-    (51 modulo scale, shift), judged in floats and the finds exactly; 1 undecided.
+    From the uniform policy the oracle loop with B1 ends below the best memoryless value, and with
+    OA1 it does not. no find among sequence tasks of length 2, 2 actions, rewards 0, 1, 2, gamma 1:
+    all 81 tasks (51 up to scale and shift), judged in floats and the finds exactly; 1 undecided.
 
     See also: `random_pomdp`, `diagnose`.
     """

@@ -263,8 +263,8 @@ def as_statement(what: Any, **parameters: Any) -> Statement:
     """The statement that a name, a function or a statement stands for.
 
     >>> print(as_statement("oracle-stuck", memory="B1", but_not=["OA1"]))
-    From uniform the oracle loop with B1 ends below the best memoryless value, and with OA1 it does
-    not.
+    From the uniform policy the oracle loop with B1 ends below the best memoryless value, and with
+    OA1 it does not.
     """
     if isinstance(what, Statement):
         if parameters:
