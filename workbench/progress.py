@@ -66,6 +66,15 @@ def note_ctrl_c() -> Iterator[threading.Event]:
         _stopped.clear()
 
 
+def check_ctrl_c() -> None:
+    """Raise KeyboardInterrupt if Ctrl-C was pressed.
+
+    Ctrl-C is meant for the whole command. Compiled libraries may make another error of it.
+    """
+    if _stopped.is_set():
+        raise KeyboardInterrupt
+
+
 @contextlib.contextmanager
 def until_ctrl_c(found: Sized) -> Iterator[None]:
     """Let Ctrl-C end the work within this context. If anything was found, the command goes on to
@@ -194,8 +203,7 @@ class Waiting:
         return bar
 
     def __enter__(self) -> Self:
-        if _stopped.is_set():
-            raise KeyboardInterrupt  # it was meant for the whole command
+        check_ctrl_c()
         check_time()
         return self
 

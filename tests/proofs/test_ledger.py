@@ -276,6 +276,18 @@ def test_a_verdict_that_is_not_the_documented_one_fails_the_command(monkeypatch,
     assert "C2: found proved, documented checked" in shown.stdout
 
 
+def test_a_claim_that_raises_becomes_a_line_and_the_others_are_judged(monkeypatch, claims):
+    def broken(*_, **__):
+        raise ZeroDivisionError("nothing to\ndivide by")
+
+    monkeypatch.setattr(LEDGER["C2"], "establish", broken)
+    monkeypatch.setattr(LEDGER["C2"], "documented", "refuted")  # rows wait for such claims
+    shown = command("C2", "S5.not-mdp", "-j", "1")
+    assert shown.exit_code == 1
+    assert "\nC2 failed: ZeroDivisionError: nothing to divide by\n" in shown.stdout
+    assert re.search(r"^\w+ +S5\.not-mdp ", shown.stdout, re.MULTILINE)
+
+
 def test_every_row_about_the_paper_quotes_it(claims):
     assert set(QUOTES) == {name for name in claims if name[:2] not in ("T.", "P.")}
     assert {name for name, words in QUOTES.items() if len(words.split()) > 25} == set()

@@ -215,10 +215,13 @@ def judged_claims(jobs: int, console: Console) -> list[dict[str, Any]]:
 
     from proofs.ledger import load
     from workbench.cli.verify_command import judge_claims
+    from workbench.core.errors import WorkbenchError
 
     console.print("judging every claim of the ledger (--ledger FILE reads it)")
     names = [name for name, one in load().items() if not one.deep]
     found = judge_claims(names, jobs, console)
+    if missing := [one for one in found if isinstance(one, str)]:
+        raise WorkbenchError(missing[0])
     read: list[dict[str, Any]] = json.loads(
         json.dumps([entry.as_json() for entry in found], default=str)
     )

@@ -183,7 +183,9 @@ class Shown:
     def __call__(self, entry: Any, wrong_left: bool) -> None:
         from proofs.report import AGAINST, against, in_a_line
 
-        if entry.verdict in AGAINST:
+        if isinstance(entry, str):
+            pass  # the last lines of `verify` name what is not judged
+        elif entry.verdict in AGAINST:
             against(entry, self.console)
         else:
             self.kept.append(entry)
@@ -199,10 +201,8 @@ def judge_claims(ids: list[str], jobs: int, console: Any, show: Shown | None = N
     claims = load()
     wrong = {name for name in ids if claims[name].documented in AGAINST}
 
-    def told(entry: Any) -> Any:
-        if isinstance(entry, str):
-            return entry
-        wrong.discard(entry.id)
+    def told(name: str, entry: Any) -> Any:
+        wrong.discard(name)
         if show is not None:
             show(entry, bool(wrong))
         return entry
@@ -212,7 +212,7 @@ def judge_claims(ids: list[str], jobs: int, console: Any, show: Shown | None = N
     from workbench.executors.executor import make_executor
 
     if jobs == 1 or len(ids) == 1:
-        return [told(_judge(name)) for name in ids]
+        return [told(name, _judge(name)) for name in ids]
     done: dict[int, Any] = {}
     columns = (
         TextColumn("{task.completed} of {task.total} claims"),
@@ -225,7 +225,7 @@ def judge_claims(ids: list[str], jobs: int, console: Any, show: Shown | None = N
     ):
         bar = progress.add_task("", total=len(ids))
         for place, entry in executor.run(_judge, ids):
-            done[place] = told(entry)
+            done[place] = told(ids[place], entry)
             waiting = [name for i, name in enumerate(ids) if i not in done]
             progress.update(
                 bar,
@@ -236,15 +236,21 @@ def judge_claims(ids: list[str], jobs: int, console: Any, show: Shown | None = N
 
 
 def _judge(name: str) -> Any:
-    """In a worker: load the ledger and run one claim. Returns why not, if it needs what is
-    missing."""
+    """In a worker: load the ledger and run one claim. Returns a line that says why not, if the
+    claim needs what is missing or fails."""
     from proofs.ledger import load, run
     from workbench.extras import MissingExtra
+    from workbench.progress import check_ctrl_c
+    from workbench.text import shorten
 
     try:
         return run(load()[name])
     except MissingExtra as missing:
         return f"{name} is not judged: {missing}"
+    except Exception as error:  # one broken claim must not keep the others from being judged
+        check_ctrl_c()
+        said = shorten(" ".join(f"{type(error).__name__}: {error}".split()), 200)
+        return f"{name} failed: {said}"
 
 
 def _compile_proofs(ids: list[str], console: Any) -> None:
