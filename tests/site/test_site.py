@@ -209,7 +209,7 @@ def test_formulas_doctests_and_tables_of_a_docstring_keep_their_kind():
     text = "\n".join(docstring_rst(lines))
     assert ".. math::" in text
     assert ".. code-block:: pycon\n\n   >>> 1 + 1\n   2" in text
-    assert "::\n\n   | a | b |" in text
+    assert ".. code-block:: text\n\n   | a | b |" in text
     assert "::\n\n   $ workbench list" in text
 
 

@@ -1,7 +1,6 @@
 """The POMDP <S, O, A, R, p, omega, gamma, mu> of Section 2, as labelled sparse tables.
 
-    p(s', r | s, a)     jointly over the successor and the reward, as the paper writes it, because a
-                        memory may read r
+    p(s', r | s, a)     the next state and the reward together: a memory may read r
     omega(o | s)        stochastic in general
     mu(s)               where episodes start
 

@@ -113,7 +113,7 @@ class _Docstring:
 
     def _literal(self, goes_on: object) -> None:
         assert callable(goes_on)
-        self.out += ["", "::", ""]
+        self.out += ["", ".. code-block:: text", ""]
         while self.at < len(self.lines) and goes_on(self.lines[self.at]):
             self.out.append("   " + self.lines[self.at])
             self.at += 1
@@ -146,7 +146,8 @@ class _Docstring:
         if formal * 2 >= len(filled) and not code:
             self.out += [".. math::", "", f"   {block_tex(block)}", ""]
         else:
-            self.out += ["::", "", *("   " + line for line in block), ""]
+            shown = "::" if code else ".. code-block:: text"
+            self.out += ["", shown, "", *("   " + line for line in block), ""]
 
     def _inline(self, text: str) -> str:
         """Turn names in backticks into links or literals. Bars, stars and underscores are
