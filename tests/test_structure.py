@@ -288,6 +288,13 @@ def test_all_names_can_be_imported_without_any_extra():
     assert done.stdout == f"improve False {workbench.__version__}\n", done.stderr
 
 
+def test_changelog_and_citation_name_the_version_of_the_code():
+    newest = re.search(r"^## (\S+)(.*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    ending = ".dev0" if newest[2] == " (unreleased)" else ""
+    assert newest[1] + ending == workbench.__version__
+    assert f"\nversion: {workbench.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
 def test_importing_the_package_loads_nothing_heavy():
     """The command line starts at once because the heavy parts are loaded when they are used."""
     heavy = "{'numba', 'sympy', 'scipy', 'pandas', 'matplotlib'}"

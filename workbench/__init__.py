@@ -12,7 +12,7 @@ import importlib.util
 import inspect
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
     "POMDP": "workbench.core.pomdp",
