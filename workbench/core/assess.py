@@ -138,7 +138,7 @@ def look_at(
     seen, q, error, weight = found.seen, found.q, found.error, found.seen.total
     lacking = seen.reached & ~known(q).any(axis=1) & (not average)
     if not D.field.is_exact:
-        # floats run out of numbers below: such a row counts as one that is not seen
+        # smaller weights underflow: such a row counts as one that is not seen
         few = seen.reached & ~seen.endless & (weight <= FEWEST)
         lacking &= ~few
         q = np.where(few[:, None], np.nan, q)

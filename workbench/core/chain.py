@@ -96,7 +96,7 @@ class Chain:
 
     def _build_floats(self, pi: NDArray[Any], tail: NDArray[np.float64] | None) -> None:
         D, p, omega, (nS, nA) = self.D, self.D.P.p, self.D.P.omega, self.D.shape
-        # a policy without a tail is one of floats
+        # without a tail the policy was given in floats, rounded once
         self.given = D.given + (UNIT if tail is None else 0.0)
         tail = np.zeros((1, 1)) if tail is None else tail
         if omega.is_deterministic and omega.prob.values == (1,):

@@ -118,8 +118,8 @@ class Search:
                 break
             leaving = self.loops.leaving(goal[left], left)
             limits[left[~leaving.any(axis=1)]] = True
-            # a row without a goal that the end sees counts, and there is no limit; one that leaves
-            # its goal is one more that goes on changing
+            # No limit, if the end still visits a row that keeps changing. Rows that leave their
+            # goal keep changing too: look again without their goals.
             going = leaving.any(axis=1) & ~(leaving & (goal[left] < 0)).any(axis=1)
             left, leaving = left[going], leaving[going]
             goal[left] = np.where(leaving, -1, goal[left])
@@ -220,7 +220,7 @@ class LoopRun(Search):
         is_moving = bool((goal != loop.state.greedy[0]).any())
         note = "Rows that the limit does not visit go on changing; nothing else does."
         limit = loop.completed(goal)
-        # where it goes is known; the caller wants so many values all the same
+        # the limit is known, but the caller asked for `least` values
         loop.advance(max(0, self.least - loop.n), looks=False)
         exact = self._worth(limit, goal)
         worth = exact if loop.exact else float(exact)
@@ -243,7 +243,7 @@ class LoopRun(Search):
         best = loop.candidates(end.found)
         for o in np.flatnonzero((end.tau >= 0) & (goal >= 0)).tolist():
             at = f"in row {P.O.text(P.O[o])}"
-            # after a full step the policy is its limit, and moves on where greedy does
+            # after a step of size 1 the policy is the limit, and stays only where greedy does
             if loop.state.kept[0] == 0 and end.tau[o] != goal[o]:
                 return None
             if not best[o, goal[o]]:
@@ -280,7 +280,7 @@ class LoopRun(Search):
         P, is_exact = self.P, self.P.is_exact
         if self.loop.average:
             if is_exact and not limit.is_exact:
-                # rows without a goal are seen a few times only: how they mix is no matter
+                # rows without a goal are visited finitely often, which changes no average
                 taken = (limit.prob.floats > 0).astype(int).tolist()
                 even = Policy(P, [[Fraction(x, sum(row)) for x in row] for row in taken])
                 found = evaluate(P, even, exact=True, criterion="average")

@@ -103,8 +103,8 @@ class Differential:
         drift = D.expected(self.gain) - self.gain[:, None]
         if D.field.is_exact:
             return np.asarray(drift != 0, dtype=bool), none
-        # what leads to one class alone has its gain, however that is rounded, and so does what the
-        # policy always does
+        # rounding does not matter for a state that leads to one class alone, whose gain it has, nor
+        # for an action that the policy always takes
         kind, several = np.full(len(self.gain), -1), np.zeros(len(self.gain), dtype=bool)
         for i, members in enumerate(self.classes):
             there = reachable(*self.chain.backwards, members[:1])
@@ -186,14 +186,14 @@ class _Sums:
 
 def differential_values(chain: Chain) -> Differential:
     """Gain and bias of a policy on a task without terminal states."""
-    with np.errstate(invalid="ignore"):  # nothing times a bound of infinity is made infinity below
+    with np.errstate(invalid="ignore"):  # 0 * inf is NaN; such bounds become inf below
         return _differential_values(chain)
 
 
 def _differential_values(chain: Chain) -> Differential:
     classes, field, n = chain.classes(), chain.D.field, len(chain.r)
     returns = chain.returns(classes)
-    # where a reference is seen rarely, sums until it are long, and so are their errors
+    # refer to a frequent state of each class: sums until a rare one, and their errors, are large
     often = [0 if field.is_exact else int(np.argmax(found.x)) for found in returns]
     refs = np.array([members[i] for members, i in zip(classes, often, strict=True)])
     system, none = _Sums(chain, refs), np.zeros(len(refs))
@@ -205,7 +205,7 @@ def _differential_values(chain: Chain) -> Differential:
     gain, gain_error = system.spread(class_gain, none, longest)
     y, y_error = system.until(system.rewards_less(gain))
     if not field.is_exact:
-        # over a cycle r - g adds up to nothing: what it does add up to is the error of g
+        # from a reference back to itself r - g sums to 0: the computed sum shows the error of g
         slack = np.maximum(steps[refs] - steps_error[refs], 0.5)
         class_error = (np.abs(y[refs]) + y_error[refs]) / slack
         own = np.max(gain_error, initial=0.0) * longest[refs] / slack
@@ -226,7 +226,7 @@ def _differential_values(chain: Chain) -> Differential:
     bias, bias_error = y - shift, np.zeros(n)
     if not field.is_exact:
         bias_error = y_error + shift_error + 4 * UNIT * (np.abs(y) + np.abs(shift))
-    # a bound that is no number bounds nothing
+    # a bound that is NaN says nothing
     bounds = (np.where(np.isnan(e), np.inf, e) for e in (gain_error, bias_error, class_error))
     gain_error, bias_error, class_error = bounds
     return Differential(chain, gain, bias, gain_error, bias_error, classes, class_gain, class_error)

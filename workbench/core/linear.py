@@ -187,7 +187,7 @@ class Krylov:
             return self._visits(b)
         b /= self._scale
         x, size = np.zeros(len(b)), max(_largest(b), np.finfo(float).tiny)
-        b /= size  # squares of what is tiny underflow
+        b /= size  # else the squares of tiny numbers underflow
         bicgstab(*self._T[:2], self._scaled, b, x, accuracy, _ITERATIONS)
         return (self._scale * (size * x))[self._turn]
 
@@ -203,9 +203,9 @@ class Krylov:
             right = np.divide(b, d, out=np.zeros(len(b)), where=d > 0)
             x = (d > 0).astype(float)
             bicgstab(*self._T[:2], self._scaled, right, x, 1e-14, _STEPS)
-            # where the iteration went astray the old value is the better one
+            # where BiCGSTAB diverged the old value is better
             d = np.where((x > 0) & np.isfinite(x), x, 1.0) * d
-            for i in range(3):  # rare states are polished by what does not subtract
+            for i in range(3):  # sweeps do not subtract: rare states gain digits
                 change = sweep(*self._T, b, d, i % 2 == 0)
         self._scale_by(d)
         return d.copy()
@@ -250,9 +250,9 @@ def _enclose(
     """A solution, corrected by its residual as long as that halves it, and bounds on its errors."""
     x, error = np.zeros((2, system.n)), np.full(system.n, np.inf)
     x[0] = solver(b[0].copy())
-    if not np.isfinite(x[0]).all():  # a chance of leaving that underflows
+    if not np.isfinite(x[0]).all():  # a probability of leaving has underflowed
         return x[0], error
-    # errors of visits count as shares of them, errors of values as they are
+    # visits have relative errors, values absolute ones
     scale = np.maximum(x[0], FEWEST) if transposed else np.ones(system.n)
     if solver.is_uniform and transposed:
         x[0] = np.where(x[0] > 0, scale, 0.0)
@@ -266,10 +266,10 @@ def _enclose(
         if not left < size / 2:
             break
         x, residual, bound, size = trial, after, its_bound, left
-    # twice what is needed and more than what underflows: the check has room for its own rounding
+    # ask for twice as much, so that the check below has room for its own rounding and underflow
     needed = 2 * (np.abs(residual) + bound) + _UNDERFLOW
     if solver.is_uniform:
-        # a Krylov method makes the largest residual small, and no other: ask the same of all
+        # a Krylov method reduces the largest residual only: ask for the same in every state
         few = x[0] < 2 * FEWEST if transposed else np.zeros(system.n, dtype=bool)
         usual = _largest(np.where(few, 0.0, needed / scale))
         needed = np.where(few, np.maximum(needed, usual * scale), usual * scale)

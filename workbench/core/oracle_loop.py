@@ -154,7 +154,7 @@ class GreedyLoop:
             self.values = np.append(self.values, [[found.value]], axis=1)
             self.pulse(n + 1, found.value)
             if looks and state.kept[0] <= state.look[0]:
-                # rarer and rarer; where nothing is left, never
+                # look ever more rarely, and never again once nothing is left of the old policy
                 state.look[0] = state.kept[0] ** 2 or -1.0
                 state.fixed[0] = not self.leaving(state.greedy).any()
                 if state.fixed[0]:
@@ -219,7 +219,7 @@ class GreedyLoop:
     def candidates(self, found: Look) -> Mask:
         """`[o, column]`, whether it may be the best."""
         q, reach = self._scores(found)
-        # inf - inf is no number, and leaves everything open as it should
+        # inf - inf is NaN, which leaves all actions open, as it should
         with np.errstate(invalid="ignore"):
             return ~(q < q.max(axis=1, keepdims=True) - 2 * reach[:, None]) & np.isfinite(q)
 

@@ -151,7 +151,7 @@ class Policy(Drawn):
     def random(cls, P: POMDP, seed: int) -> Policy:
         """Each row drawn uniformly from the simplex."""
         rows = np.random.default_rng(seed).dirichlet(np.ones(len(P.A)), len(P.O))
-        if P.allowed is not None:  # a part of a uniform point, scaled up, is uniform on its simplex
+        if P.allowed is not None:  # the allowed part, scaled up, is uniform on its simplex
             rows = np.where(P.allowed, rows, 0.0)
             rows /= rows.sum(axis=1, keepdims=True)
         return cls(P, rows)

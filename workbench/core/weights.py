@@ -191,7 +191,7 @@ class Stationary(Weighting):
         d = _expected_visits(chain, classes)
         if not classes:  # every episode ends: shares of time are visits
             x = np.where(D.alive, d.x, field.zeros(len(d.x)))
-            if (total := x.sum()) == 0:  # all is over at once
+            if (total := x.sum()) == 0:  # every episode starts at its end
                 return replace(d, x=x), np.zeros(len(x), dtype=bool)
             error = np.where(D.alive, _error_of_shares(field, x, d.error), 0.0)
             return replace(d, x=x / total, error=error), chain.visited & D.alive
@@ -203,7 +203,7 @@ class Stationary(Weighting):
                 raise NotSolved(refusal(len(members), f"{D.P.name}: the system for shares of time"))
             x[members] = found.x * (weight / (found.x.sum() * entered.sum()))
             error[members] = _error_of_shares(field, found.x, found.error)
-        if not field.is_exact:  # of the flows into classes, each a sum without subtractions
+        if not field.is_exact:  # add errors of the flows into classes, sums without subtractions
             error = 3 * (error + np.max(np.where(np.isfinite(d.x), d.error, 0.0)))
             error += 8 * len(d.x) * UNIT
         return replace(d, x=x, error=error), np.asarray(x != 0, dtype=bool)
@@ -233,7 +233,7 @@ class FirstVisit(Weighting):
             behind = D.entry_o == o
             share[behind, a] = one.share[behind, 0]
             error[D.entry_s[behind], a] = one.share_error[D.entry_s[behind], 0]
-            # a policy that sees o for ever takes there what it takes at all, so it stops
+            # at an o that recurs for ever each action in use is taken at some time: the chain stops
             endless[o] &= bool(one.endless[o])
         return replace(seen, share=share, share_error=error, endless=endless)
 
@@ -291,7 +291,7 @@ def _endless(chain: Chain) -> list[NDArray[np.int64]]:
 
 def _expected_visits(chain: Chain, classes: list[NDArray[np.int64]]) -> Solution:
     """Expected visits d = mu + P^T d. They are infinite (None when exact) on recurrent classes."""
-    # nobody comes to the others, and the system would be singular if some of them never ended
+    # leave out states that are never visited: if some never end, the system would be singular
     dropped = ~chain.visited
     for members in classes:
         dropped[members] = True

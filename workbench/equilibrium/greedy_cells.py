@@ -168,7 +168,7 @@ class DenseTask:
             w = alone + np.einsum("cso,co->cs", through, v)
             unit = 4 * (len(self.mu) + self.nA + n) * np.finfo(float).eps
             size = np.abs(w).max(axis=1) + np.abs(v).max(axis=1) + np.abs(alone).max(axis=1)
-            size += self.target.n * np.abs(self.R).max()  # what the terms of any sum add up to
+            size += self.target.n * np.abs(self.R).max()  # at least the largest partial sum
             blur = self._blur(b, v, w, unit * size)
             left = np.abs(r + np.einsum("cop,cp->co", M, v) - v).max(axis=1)
             missed = eta.max(axis=1) * size + unit * size + self.gamma * blur
@@ -228,7 +228,7 @@ class DenseTask:
     def _blur(self, b: Floats, v: Floats, w: Floats, rounding: Floats) -> Floats:
         """How far w may be from what v leads to."""
         if self.target.n > 1 or self.target.is_one_step:
-            return self.target.n * rounding  # so many sums of what was rounded before
+            return self.target.n * rounding  # n sums, one on top of the other
         acts = np.einsum("so,coa->csa", self.W, b)
         step = self.gamma * np.einsum("csa,sat->cst", acts, self.T)
         lam, ones = to_float(self.target.lam), np.ones((*w.shape, 1))

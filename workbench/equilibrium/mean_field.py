@@ -81,7 +81,7 @@ class Flow(Showing):
     @property
     def ended(self) -> str:
         """ "settled", "sliding" or "moving"."""
-        # Euler steps across a tie overshoot by dt times the speed; what goes further goes on
+        # Euler steps across a tie overshoot by dt times the speed; a larger spread is real motion
         if self.spread > max(5 * self.dt * self.speed, STILL * float(np.abs(self.mean).max())):
             return "moving"
         return "sliding" if self.switches else "settled"

@@ -30,7 +30,7 @@ from typing import Any
 
 from workbench.core.learners import LEARNERS, Learner, OptionError
 
-# So that LEARNERS holds every learner: who asks for one by its name, asks here.
+# Imported so that LEARNERS holds every learner, for `learner_by_name`.
 from workbench.learning import actor_critic, textbook_learners
 from workbench.text import did_you_mean
 

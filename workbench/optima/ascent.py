@@ -85,7 +85,7 @@ def slope(M: MDP, pi: TableArray) -> Slope:
     r = (acts * M.R).sum(axis=1)
     alive = np.ones(n, dtype=bool)
     if M.undiscounted:
-        P = P.copy()  # the columns belong to M
+        P = P.copy()  # the next line would write into M's arrays
         P.eliminate_zeros()
         ends = np.asarray((acts > 0) & M.ends).any(axis=1, keepdims=True)
         indptr = P.indptr.astype(np.int64)

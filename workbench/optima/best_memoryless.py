@@ -107,7 +107,7 @@ def best_memoryless(
     _check_start(P, start)
     if P.allowed is not None:
         every = P.with_all_actions()
-        if P.origin is not None:  # its bounds hold of the product
+        if P.origin is not None:  # bounds of the task hold for its product with a memory
             origin = replace(P.origin, P=P.origin.P.with_all_actions())
             object.__setattr__(every, "origin", origin)
         again: Any = best_memoryless
@@ -128,7 +128,7 @@ def best_memoryless(
         if max_boxes is not None:
             boxes = whole_number("max_boxes", max_boxes, 0)
         limits = SearchLimits(boxes, seconds)
-        # the searches below are ahead of their tools: they are loaded for who asks
+        # `research` is a later room than this one: import it only when it is asked for
         from workbench.research.average import best_average_stochastic
         from workbench.research.stochastic_search import stochastic_optimum
 

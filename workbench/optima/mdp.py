@@ -417,8 +417,8 @@ def _improved(
         missed = np.abs(q[everyone, policy] - v)
         noise = STRICT * size
         if M.undiscounted or M.dense is None:
-            # a false gain could lead onto a loop, or slow sweeps: what one state misses all may,
-            # but as a share of their numbers where that is less
+            # A false gain could lead onto a loop, or to slow sweeps. So the error of one state
+            # counts for all, as a share of their values where that is less.
             met = alive & (size > 0)
             share = np.max(missed[met] / size[met], initial=0.0)
             noise += 4 * np.minimum(solution.residual, share * size)
@@ -509,7 +509,7 @@ def _certificate(M: MDP, found: Optimum, slack: float, sign: int) -> NDArray[np.
         rough = np.asarray(v + sign * off) if math.isfinite(off) else None
     step = np.where(found.allowed, missed + _ROOM * round_up(M, v) + slack, -np.inf)
     everyone = np.arange(len(v))
-    # what is paid on the way of the policy found is never negative, nor what it adds up to
+    # costs along the policy found must not be negative, so that their sums are not either
     step[everyone, found.policy] = np.maximum(step[everyone, found.policy], 0.0)
     for _ in range(2):  # what is lacking the first time is added to the steps
         w = _along_policy(M, found, step)

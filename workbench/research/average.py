@@ -157,7 +157,7 @@ class AverageCriterion(ReturnCriterion):
 
     def weights(self, policy: Actions) -> NDArray[np.float64]:
         found = policy_gain(self.M, policy)
-        # states that it passes through count a little
+        # transient states get a small weight, so that branching considers them too
         return np.asarray(found.share + 1e-6 * found.chain.visited)
 
     def scores(self, found: Optimum) -> NDArray[np.float64]:

@@ -190,7 +190,7 @@ class _Work:
                 left, before = [], rest
                 yield from self._look_for(before, left)
                 if left and len(left) == len(before):
-                    time.sleep(_BETWEEN_LOOKS)  # others are at them
+                    time.sleep(_BETWEEN_LOOKS)  # other processes compute them
         finally:
             for key in tuple(self.claimed):
                 self._give_back(key)
