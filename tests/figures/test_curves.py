@@ -9,6 +9,7 @@ import pytest
 from drawn import EMPTY, ONE, TWO, arrows, best, meet, meet_slice, texts
 from matplotlib import pyplot
 from matplotlib.collections import LineCollection
+from matplotlib.text import Text
 from toy_tasks import small_task
 
 from pomdps import recall, recall4, recall_variant
@@ -108,6 +109,21 @@ def test_panels_of_a_sweep_are_wide_enough_for_curves_and_names():
         assert one.get_position().width * figure.get_figwidth() > 1.2  # inches
         inside = one.get_tightbbox().x1 / figure.dpi
         assert inside <= figure.get_figwidth()
+
+
+def test_the_line_to_a_name_crosses_no_other_name():
+    E = augment(recall(), "OA1")
+    pi = Policy.deterministic(E, {EMPTY: (1, "push"), ONE: (2, "push")}, otherwise=(3, "push"))
+    pi = pi.toward(uniform(E), 0.01)
+    (axes,) = figures.lambda_sweep(sweep_lambda(E, pi, o=[EMPTY], points=3)).ravel()
+    axes.get_figure().canvas.draw()
+    names = [text for text in axes.texts if text.get_gid() == "name"]
+    assert len(names) == 6
+    for one in names:
+        line = one.arrow_patch.get_path().transformed(one.arrow_patch.get_transform())
+        for other in names:
+            box = Text.get_window_extent(other)  # without its own line
+            assert other is one or not line.intersects_bbox(box, filled=False)
 
 
 def test_many_actions_with_one_curve_are_counted():

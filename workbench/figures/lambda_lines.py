@@ -183,6 +183,7 @@ def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
                 "arrowstyle": "-",
                 "color": colour,
                 "linewidth": 0.6,
+                "relpos": (0, 0.5),  # at the left end of the name, so that it crosses no other
                 "shrinkA": 0,
                 "shrinkB": 3,
             },
