@@ -285,6 +285,7 @@ def test_a_claim_that_raises_becomes_a_line_and_the_others_are_judged(monkeypatc
     shown = command("C2", "S5.not-mdp", "-j", "1")
     assert shown.exit_code == 1
     assert "\nC2 failed: ZeroDivisionError: nothing to divide by\n" in shown.stdout
+    assert "; 1 NOT judged." in " ".join(shown.stdout.split())
     assert re.search(r"^\w+ +S5\.not-mdp ", shown.stdout, re.MULTILINE)
 
 

@@ -138,7 +138,8 @@ def verify_command(
     if readme:
         write_generated(entries, Path(proofs.__path__[0]), claims)
     took = f"{duration(time.monotonic() - began)} with -j {jobs}"
-    console.print(f"\n{summary(entries)}. It took {took}.")
+    not_judged = f"; {len(missing)} NOT judged" if missing else ""
+    console.print(f"\n{summary(entries)}{not_judged}. It took {took}.")
     complaints = [f"{entry.id}: {entry.complaint}" for entry in entries if not entry.ok]
     for complaint in complaints + missing:
         console.print(complaint, markup=False)
