@@ -50,12 +50,13 @@ def site_command(
     from dataclasses import replace
 
     from workbench.console import plain_console
-    from workbench.site.build_site import build_site, check_target
+    from workbench.site.build_site import build_site, check_packages, check_target
     from workbench.site.hosted_notebook import checked_address
 
     began = time.monotonic()
     console = plain_console()
     check_target(out)
+    check_packages()
     address = checked_address(repository)
     built = build_site(
         replace(gather_material(ledger, jobs, console, solutions), repository=address),

@@ -121,13 +121,14 @@ MARK = ".workbench-site"
 """The file by which a folder is known to hold a site."""
 
 
-def check_target(out: Path) -> None:
-    """Refuse a file, and a folder that cannot be written to or holds something else than a site.
-
-    It also says which packages are missing, before claims are judged for minutes.
-    """
+def check_packages() -> None:
+    """Say which packages of the extra are missing, before claims are judged for minutes."""
     for package in ("sphinx", "myst_nb", "furo", "highspy"):
         need(package, "site")
+
+
+def check_target(out: Path) -> None:
+    """Refuse a file, and a folder that cannot be written to or holds something else than a site."""
     if out.exists() and not out.is_dir():
         raise WorkbenchError(f"{out} is a file: name a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).exists():
