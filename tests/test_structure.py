@@ -57,7 +57,6 @@ READERS = {
     "certificates/fixed_regions.py",
     "certificates/set_bounds.py",
     "lab/basins.py",
-    "lab/memory_statements.py",
 }
 """Modules that write down, or look for, results of `research`; beside them only commands do."""
 

@@ -33,7 +33,6 @@ from workbench.checker.reader import check_depth
 from workbench.checker.spoiled import Spoiled
 from workbench.checker.sum_claims import check_sum_claim
 from workbench.checker.value_claims import (
-    check_falling_step,
     check_greedy_step,
     check_q_values,
     check_same_sequences,
@@ -49,7 +48,6 @@ CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "policy-value": check_value,
     "q-values": check_q_values,
     "greedy-step": check_greedy_step,
-    "falling-step": check_falling_step,
     "td-values": check_td_values,
     "value-bound": check_value_bound,
     "same-sequences": check_same_sequences,

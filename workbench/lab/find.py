@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.pomdp import POMDP
-from workbench.lab.sequences import table_of
-from workbench.lab.spaces import TaskSpace
+from workbench.lab.sequences import SequenceTasks, table_of
 from workbench.lab.statements import Statement, Verdict, listed
 from workbench.text import counted
 
@@ -90,7 +89,7 @@ class SearchResult:
     """
 
     statement: Statement
-    space: TaskSpace
+    space: SequenceTasks
     method: str
     seed: int
     finds: tuple[Find, ...]
