@@ -24,12 +24,23 @@ def solve(js, rounds):
     js.context.eval(f"V = new W.BeliefValues(P); for (let i = 0; i < {rounds}; i++) V.round(); 0")
 
 
+@pytest.fixture(scope="module")
+def solved():
+    """An engine with the bounds for the tiger, and what the package knows of it."""
+    js = Engine()
+    js.load(tiger(), "none")
+    solve(js, 300)
+    return js, best_history(tiger())
+
+
 FILE = Path(__file__).parent.parent / "data" / "tiger.95.POMDP"
 
 
-@pytest.mark.parametrize(
-    "P", [tiger(), load_pomdp(FILE), tiger(episodic=True)], ids=["tiger", "file", "episodic"]
-)
+def hold(bounds, truth):
+    return bounds[0] <= truth.upper + 1e-9 and bounds[1] >= truth.lower - 1e-9
+
+
+@pytest.mark.parametrize("P", [load_pomdp(FILE), tiger(episodic=True)], ids=["file", "episodic"])
 def test_the_bounds_hold_and_close(js, P):
     truth = best_history(P)
     js.load(P, "none")
@@ -38,16 +49,16 @@ def test_the_bounds_hold_and_close(js, P):
     assert js("V.bounds")[1] >= truth.upper - 1e-9
     solve(js, 300)
     low, high = js("V.bounds")
-    assert low <= truth.upper + 1e-9
-    assert high >= truth.lower - 1e-9
+    assert hold((low, high), truth)
     assert high - low <= 1e-3
 
 
-def test_the_regions_of_the_tiger_are_the_policys(js):
-    P = tiger()
-    js.load(P, "none")
-    solve(js, 300)
-    policy = best_history(P).policy
+def test_the_regions_of_the_tiger_are_the_policys(solved):
+    js, best = solved
+    P, policy = tiger(), best.policy
+    low, high = js("V.bounds")
+    assert hold((low, high), best)
+    assert high - low <= 1e-3
     labels = js("P.base.A")
     for o in range(js("P.nO")):
         behind = [P.S[s] for s in js(f"V.behind[{o}].map((s) => P.s[s])")]
@@ -55,29 +66,21 @@ def test_the_regions_of_the_tiger_are_the_policys(js):
         regions = js(f"V.regions({o})")
         assert [region["to"] for region in regions][-1] == 1
         assert len(regions) == 3
-        for region in regions:
+        for region in regions if o == 0 else ():  # a second each, and all alike
             x = (region["from"] + region["to"]) / 2
             chosen = policy.action({behind[0]: 1 - x, behind[1]: x})
             assert str(chosen) in str(labels[region["a"]])
 
 
-def starting(P, belief):
-    return task_like(P, P.name, mu=belief)
-
-
-def test_the_bounds_hold_at_other_beliefs(js):
-    P = tiger()
-    js.load(P, "none")
-    solve(js, 300)
+def test_the_bounds_hold_at_other_beliefs(solved):
+    js, P = solved[0], tiger()
     o = js("V.starts[0].o")
     behind = [P.S[s] for s in js(f"V.behind[{o}].map((s) => P.s[s])")]
-    for x in (Fraction(0), Fraction(1, 7), Fraction(1, 3), Fraction(4, 5), Fraction(1)):
-        low, high = js(f"[V.lowerAt({o}, {float(x)}), V.upperAt({o}, {float(x)})]")
+    for x in (Fraction(0), Fraction(1, 3), Fraction(4, 5)):
+        bounds = js(f"[V.lowerAt({o}, {float(x)}), V.upperAt({o}, {float(x)})]")
         belief = {s: y for s, y in zip(behind, (1 - x, x), strict=True) if y}
-        truth = best_history(starting(P, belief))
-        assert low <= truth.upper + 1e-9
-        assert high >= truth.lower - 1e-9
-        assert high - low < 0.1
+        assert hold(bounds, best_history(task_like(P, P.name, mu=belief)))
+        assert bounds[1] - bounds[0] < 0.1
 
 
 @pytest.mark.parametrize(
