@@ -13,7 +13,7 @@ from test_gallery import finds
 
 from workbench.core.errors import WorkbenchError
 from workbench.lab.gallery import Damaged, _digest, check_entry, read_find
-from workbench.lab.print import gallery_page
+from workbench.lab.print import described_html
 from workbench.results.json import Unreadable, decode, model_from_json, model_json, parse_json
 from workbench.sweeps.spec import SpecError, parse_spec
 
@@ -36,7 +36,7 @@ def damage(folder, count, seed):
                 refused += 1
                 continue
             read += 1
-            gallery_page([entry])
+            described_html(entry.find)
             with contextlib.suppress(WorkbenchError):
                 check_entry(entry)
     return refused, read
