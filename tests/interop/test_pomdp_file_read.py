@@ -419,6 +419,7 @@ def test_a_file_with_many_states_is_read_whole():
     np.testing.assert_allclose(exact.p.prob.floats, P.p.prob.floats, atol=1e-12)
 
 
+@pytest.mark.slow  # `test_a_file_with_many_states_is_read_whole` is its fast twin
 def test_a_file_of_three_megabytes_with_a_thousand_states_is_read():
     text = large_text(1600)
     assert len(text) > 3_000_000

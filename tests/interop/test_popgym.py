@@ -46,8 +46,8 @@ def test_repeating_the_last_card_but_one_needs_memory():
 
 
 def test_a_whole_deck_is_too_large_and_what_is_infinite_is_named():
-    with pytest.raises(TooLarge, match="more than 2,000 states"):
-        from_gymnasium(RepeatPrevious(), max_states=2_000, progress=False)
+    with pytest.raises(TooLarge, match="more than 500 states"):
+        from_gymnasium(RepeatPrevious(), max_states=500, progress=False)
     with pytest.raises(TooLarge, match=r"ended after 0\.01 s"):
         from_gymnasium(RepeatPrevious(), max_seconds=0.01, progress=False)
     with pytest.raises(CannotEnumerate, match="infinitely many"):

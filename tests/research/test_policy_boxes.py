@@ -192,7 +192,10 @@ def test_tightening_keeps_the_policies_and_loses_the_rest():
 
 @pytest.mark.parametrize(
     "make",
-    [short_corridor, recall, recall_variant, recall4, tiger, load_unload, four_by_three],
+    [
+        *(short_corridor, recall, recall_variant, recall4, tiger, load_unload),
+        pytest.param(four_by_three, marks=pytest.mark.slow),
+    ],
     ids=lambda make: make.__name__,
 )
 def test_the_gap_closes_on_tasks_with_few_rows(make):

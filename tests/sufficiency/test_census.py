@@ -57,13 +57,14 @@ def test_columns_bound_each_other():
     assert row.needs_memory is True
 
 
-@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
-def test_the_unit_of_reward_makes_no_difference(unit):
-    P = t_maze(2)
-    row, other = count_task(P, seconds=20), count_task(P.scale_rewards(unit), seconds=20)
-    assert other.needs_memory is True
-    for column in COLUMNS:
-        assert other.value[column] == pytest.approx(unit * row.value[column], rel=1e-9)
+def test_the_unit_of_reward_makes_no_difference():
+    P = t_maze(1)
+    row = count_task(P, seconds=20)
+    for unit in (2.0**-40, 2.0**40):
+        other = count_task(P.scale_rewards(unit), seconds=20)
+        assert other.needs_memory is True
+        for column in COLUMNS:
+            assert other.value[column] == pytest.approx(unit * row.value[column], rel=1e-9)
 
 
 def test_a_task_that_is_seen_needs_no_memory():
