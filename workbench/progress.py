@@ -66,12 +66,17 @@ def note_ctrl_c() -> Iterator[threading.Event]:
         _stopped.clear()
 
 
+def was_stopped() -> bool:
+    """Whether Ctrl-C was pressed during this command."""
+    return _stopped.is_set()
+
+
 def check_ctrl_c() -> None:
     """Raise KeyboardInterrupt if Ctrl-C was pressed.
 
     Ctrl-C is meant for the whole command. Compiled libraries may make another error of it.
     """
-    if _stopped.is_set():
+    if was_stopped():
         raise KeyboardInterrupt
 
 

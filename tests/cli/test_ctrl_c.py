@@ -2,8 +2,10 @@
 
 import os
 import signal
+from subprocess import PIPE
 
 import pytest
+from processes import HANGS
 
 from workbench.cli.main import main
 from workbench.progress import Waiting, note_ctrl_c, until_ctrl_c
@@ -128,3 +130,26 @@ def test_every_command_ends(words, part, at, shown, tmp_path, capsys, monkeypatc
     told = capsys.readouterr()
     assert shown in told.out
     assert "Stopped." in told.err
+
+
+HANGING = """
+import time
+from workbench.cli.main import app, main
+from workbench.executors.executor import make_executor
+
+@app.command("hang")
+def hang():
+    with make_executor("threads", 1) as executor:
+        for _ in executor.run(time.sleep, [10_000], tick=lambda: print("begun", flush=True)):
+            pass
+
+main(["hang"])
+"""
+
+
+def test_a_command_that_is_stopped_waits_for_no_thread(processes):
+    child = processes.python("-c", HANGING, stdout=PIPE, stderr=PIPE, text=True)
+    assert child.stdout.readline() == "begun\n"
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=HANGS)[1] == "Stopped.\n"
+    assert child.returncode == 130

@@ -7,8 +7,10 @@ nothing heavy until they run, so that `workbench --help` answers at once.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from typing import Annotated, Any
+import threading
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -16,6 +18,7 @@ from typer.main import get_command
 
 import workbench
 from workbench.core.errors import WorkbenchError
+from workbench.executors.executor import THREAD
 from workbench.progress import note_ctrl_c
 from workbench.text import printable
 
@@ -66,6 +69,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+_GRACE = 1.0
+"""Seconds that a thread has to end after Ctrl-C."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -123,4 +130,16 @@ def main(arguments: list[str] | None = None) -> None:
             if not stopped.is_set():
                 raise
             print("Stopped.", file=sys.stderr)
-            sys.exit(130)
+            _leave(130)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process. Python itself would wait for threads that compute or compile."""
+    for thread in threading.enumerate():
+        if thread.name.startswith(THREAD):
+            thread.join(_GRACE)  # most are at their next pulse by then
+            if thread.is_alive():
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status)
+    sys.exit(status)

@@ -31,7 +31,7 @@ from workbench.deep.pair import MemoryPair, Views, pair_of, views_of
 from workbench.deep.ppo import FeedForward
 from workbench.deep.settings import DDQN, PPO, Neural, RecurrentPPO
 from workbench.deep.stepper import Layout, layout_of
-from workbench.executors.executor import cores
+from workbench.executors.executor import cores, pulse
 from workbench.learning.learn import ReportSteps, steps_per_second
 from workbench.learning.run import chosen_seeds
 from workbench.learning.sampling import check_countable, refuse_too_large
@@ -233,6 +233,7 @@ class _Work:
                         )
                     fresh = (done - self.began_at) * n + count * (i + 1)
                     report(fresh * self.learner.quantum, total, self._earned(block, count))
+                    pulse(fresh * self.learner.quantum)
                 after = list(training)
                 if self.keeps:
                     for i, state in enumerate(after):

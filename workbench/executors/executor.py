@@ -16,9 +16,9 @@ depends on the executor: it only decides where.
 | `dask` | `dask.distributed`: a cluster by its address, or one of its own here | many machines |
 
 Ctrl-C, or any error, cancels what has not begun and ends what has: processes at once, threads and
-Dask tasks at their next `pulse`. A process that is killed costs the item that it was computing,
-which is computed again by a new one. On a cluster, Dask does the same. An item whose worker is lost
-each time is given up with an `ExecutorError`.
+Dask tasks at their next `pulse`. A command that is stopped waits for no thread. A process that is
+killed costs the item that it was computing, which is computed again by a new one. On a cluster,
+Dask does the same. An item whose worker is lost each time is given up with an `ExecutorError`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from workbench.core.errors import WorkbenchError
+from workbench.progress import was_stopped
 from workbench.text import shorten
 
 Item = TypeVar("Item")
@@ -41,6 +42,9 @@ Result = TypeVar("Result")
 Tick = Callable[[], None]
 
 EXECUTORS = ("threads", "local", "dask")
+
+THREAD = "executor"
+"""What the names of threads that compute begin with."""
 
 _A_TICK = 0.1
 """Seconds between two calls of `tick` while nothing finishes."""
@@ -244,7 +248,7 @@ class _Threads(Executor):
         super().__init__(workers)
         self.told: dict[int, int] = {}
         self.stop = threading.Event()
-        self.executor = ThreadPoolExecutor(workers, thread_name_prefix="executor")
+        self.executor = ThreadPoolExecutor(workers, thread_name_prefix=THREAD)
 
     @property
     def within(self) -> int:
@@ -268,7 +272,9 @@ class _Threads(Executor):
 
     def _close(self) -> None:
         self.stop.set()
-        self.executor.shutdown(cancel_futures=True)
+        # What is being compiled gives no pulse for seconds or minutes. After Ctrl-C the command
+        # ends without it.
+        self.executor.shutdown(wait=not was_stopped(), cancel_futures=True)
 
 
 # ---------------------------------------------------------------------- elsewhere
