@@ -23,6 +23,8 @@ from workbench import (
 )
 from workbench.agents.beliefs import explore_beliefs
 from workbench.agents.step_limit import with_step_limit
+from workbench.cli.reproduce_command import _show_figure
+from workbench.console import plain_console
 from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.core.fields import FLOATS
 from workbench.core.learners import OptionError
@@ -454,6 +456,20 @@ def test_a_verdict_says_how_far_the_figure_is():
     assert rows["O3"][2] == "100% (69% to 100%)"
     assert rows["O3"][3:] == ("0.250 0.250 0.250", "0.500 0.500 0.500")
     assert rows[LSTM] == ("0", "-", "-", "-", "-")
+
+
+def test_a_pace_that_floats_do_not_tell_is_a_dash_and_the_table_says_why(tmp_path, capsys):
+    figure, path = neural_figure("fig6-keys"), tmp_path / "neural_cells.jsonl"
+    unknown = [replace(cell_of(figure, "none", seed, 0.0), pace=np.nan) for seed in (100, 101)]
+    for cell in [*unknown, cell_of(figure, "B6", 100, 0.5)]:
+        append_cell(figure, "none" if cell in unknown else "B6", cell, path)
+    cells = cells_by_memory(figure, read_cells(path))
+    rows = {row[0]: row[-1] for row in table_rows(figure, cells)}
+    assert (rows["none"], rows["B6"]) == ("-", "0.500 0.500 0.500")
+    _show_figure(plain_console(), figure, cells, tmp_path)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "nan" not in told
+    assert "-: not known. An LSTM needs the whole history" in told
 
 
 # ---------------------------------------------------------------------- the record

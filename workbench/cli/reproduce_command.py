@@ -323,6 +323,7 @@ def _show_figure(
 ) -> None:
     """A figure of networks as a table, verdicts and a picture."""
     from workbench.console import print_sheet
+    from workbench.deep.closed_loop import MOST_REACHED
     from workbench.figures.run_plot import save_plot
     from workbench.reproduction.neural_cells import runs_of
     from workbench.reproduction.neural_figures import AT_RANDOM, BEST_VALUES, best_between
@@ -351,6 +352,12 @@ def _show_figure(
         f"{unit} is {figure.optimum:.3f}; at random it is {AT_RANDOM[figure.task]:.3f}"
         f"{_lines_text(lines)}.",
     )
+    if any("-" in row[4:] or " of " in row[4] + row[6] for row in rows):
+        notes += (
+            f"-: not known. An LSTM needs the whole history, some policies get to more than "
+            f"{MOST_REACHED:,} places, and some are stuck for more than 1e16 steps. n of m: known "
+            "for n of the m seeds.",
+        )
     print_sheet(Sheet(f"{figure.place}: {figure.title}", columns, rows, "", notes))
     for line in writing_lines(cells):
         console.print(line)

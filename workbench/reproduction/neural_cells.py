@@ -59,7 +59,8 @@ class NeuralCell:
     values : exact values of the greedy policies after each tenth; None where it has none, because
         it gets to too many places or needs the history.
     success : the probability that the last greedy policy succeeds in time; None in the hallway.
-    pace : its reward per 100 steps in the long run, in the hallway; None elsewhere.
+    pace : its reward per 100 steps in the long run, in the hallway. None elsewhere, and where it
+        gets stuck for more than 1e16 steps, which floats do not tell from for ever.
     writes : the share of its steps at which it changes the memory.
     ages : likewise at the ages 1, 2 to 3, 4 to 7, ... of an episode; None where none is that long.
     stored : what it stores most often, in words, and the shares of its changes.
@@ -117,7 +118,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     found = []
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            found.append(json.loads(text))
+            found.append(json.loads(text, parse_constant=lambda _: None))  # NaN: unknown
         except json.JSONDecodeError:
             raise WorkbenchError(f"{path}, line {number}: {text[:40]!r} is no JSON") from None
     return found
@@ -224,16 +225,16 @@ def run_cell(
         ),
         tuple(values),
         None if loop is None or not by_episode else round(loop.reward_within(limit), 5),
-        None if loop is None or by_episode else round(100 * loop.average_reward, 5),
+        None if loop is None or by_episode else _known(100 * loop.average_reward, 5),
         None if loop is None else round(loop.writes_within(limit), 5),
         () if loop is None else tuple(_known(x) for x in loop.writes_by_age(limit)),
         {} if loop is None else _most_stored(loop.stored_within(limit)),
     )
 
 
-def _known(x: float) -> float | None:
-    """A number as JSON has it."""
-    return None if np.isnan(x) else round(x, 4)
+def _known(x: float, digits: int = 4) -> float | None:
+    """A rounded number as JSON has it, or None where it is undefined."""
+    return None if np.isnan(x) else round(x, digits)
 
 
 def _most_stored(shares: Mapping[Label, float]) -> dict[str, float]:

@@ -411,12 +411,13 @@ def writing_lines(cells: Mapping[str, Sequence[NeuralCell]]) -> list[str]:
 
 
 def _spread(numbers: Sequence[float | None]) -> str:
-    """Least, median and most of the numbers that are known.
+    """Least, median and most of the numbers that are known, and of how many seeds if not of all.
 
-    >>> _spread([0.5, None, 0.25, 1.0]), _spread([None])
-    ('0.250 0.500 1.000', '-')
+    >>> _spread([0.5, 0.25, 1.0]), _spread([0.5, None]), _spread([None])
+    ('0.250 0.500 1.000', '0.500 0.500 0.500 (1 of 2)', '-')
     """
     known = [x for x in numbers if x is not None]
     if not known:
         return "-"
-    return " ".join(f"{x:.3f}" for x in (min(known), float(np.median(known)), max(known)))
+    told = " ".join(f"{x:.3f}" for x in (min(known), float(np.median(known)), max(known)))
+    return told if len(known) == len(numbers) else f"{told} ({len(known)} of {len(numbers)})"
