@@ -56,7 +56,6 @@ READERS = {
     "certificates/critical.py",
     "certificates/fixed_regions.py",
     "certificates/set_bounds.py",
-    "lab/basins.py",
 }
 """Modules that write down, or look for, results of `research`; beside them only commands do."""
 

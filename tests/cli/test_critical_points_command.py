@@ -1,4 +1,4 @@
-"""`workbench critical-points`: the list, the shares of starts, the certificate."""
+"""`workbench critical-points`: the list and the certificate."""
 
 import json
 
@@ -21,15 +21,15 @@ def shown(*arguments: str) -> str:
     return " ".join(result.output.split())
 
 
-def test_points_are_listed_with_their_kinds_and_the_share_of_starts():
-    text = shown("recall_variant", "--starts", "20")
+def test_points_are_listed_with_their_kinds():
+    text = shown("recall_variant")
     assert (
         "The return has 2 local maxima, worth -10 to 0: gradient ascent can stop at each of them."
         in text
     )
     assert "0 strict maximum 0 " in text
     assert "-10 strict maximum 0 " in text
-    assert "minimum 1 - " in text
+    assert "minimum 1 " in text
     assert "All isolated critical points are listed." in text
 
 

@@ -21,7 +21,6 @@ from workbench.core.errors import NotExact, TooLarge, WrongType
 from workbench.core.exact import RationalFunctions
 from workbench.core.fields import FLOATS
 from workbench.core.numbers import Numbers
-from workbench.lab.basins import find_basins
 from workbench.optima.ascent import ascend
 from workbench.optima.best_memoryless import best_memoryless
 from workbench.optima.mdp import from_states
@@ -189,20 +188,6 @@ def test_time_that_is_up_leaves_faces_undecided():
     assert not found.complete
 
 
-# ---------------------------------------------------------------------- basins
-
-
-def test_the_oracle_loop_goes_to_both_hills():
-    found = critical_points(sequence_task({(0, 0): 4, (1, 1): 5}))
-    basins = find_basins(found, starts=40, step=0.05)
-    assert {basin.point.kind for basin in basins} == {"maximum"}
-    assert sum(basin.share.hits for basin in basins) == 40
-    # starts are uniform on the edge, and the watershed is the minimum at 5/9
-    low = next(basin for basin in basins if basin.point.value == 4)
-    assert low.share.interval[0] <= 4 / 9 <= low.share.interval[1]
-    assert "strict maximum worth" in repr(basins[0])
-
-
 # ---------------------------------------------------------------------- bad input
 
 
@@ -213,8 +198,6 @@ def test_bad_input_is_named():
         critical_points(recall(gamma=0.95))
     with pytest.raises(WrongType, match="a whole number as max_boxes"):
         critical_points(recall(), max_boxes=1.5)
-    with pytest.raises(WrongType, match="needs the result of critical_points"):
-        find_basins(recall())
 
 
 def test_boxes_that_run_out_are_undecided():

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 def critical_points_command(
     task: TaskName,
     memory: Annotated[str, typer.Option("-m", "--memory", help="A memory, such as B1.")] = "none",
-    starts: Annotated[
-        int,
-        typer.Option(parser=whole, help="How many random policies to run the oracle loop from."),
-    ] = 0,
-    seed: Annotated[int, typer.Option(help="The seed of the random policies.")] = 0,
     faces: Annotated[
         int,
         typer.Option(
@@ -45,7 +40,7 @@ def critical_points_command(
 
     These are the Kuhn-Tucker points of the return over memoryless policies.
 
-    Example: workbench critical-points recall_variant --starts 100
+    Example: workbench critical-points recall_variant
     """
     from workbench.console import plain_console, print_sheet
     from workbench.core.augment import augment
@@ -53,20 +48,10 @@ def critical_points_command(
 
     P = find_task(task)
     found = critical_points(augment(P, memory), max_faces=faces, max_seconds=seconds)
-    shares = _shares(found, starts, seed) if starts else None
-    print_sheet(found.sheet(shares))
-    if shares is not None and None in shares:
-        plain_console().print(f"Near none of these: {shares[None]} of the starts.")
+    print_sheet(found.sheet())
     if certificate is not None:
         _certify(P, memory, found, certificate)
         plain_console().print(f"Certificate: {certificate}")
-
-
-def _shares(found: CriticalPoints, starts: int, seed: int) -> dict[Any, str]:
-    from workbench.lab.basins import find_basins
-
-    basins = find_basins(found, starts=starts, seed=seed)
-    return {None if b.point is None else id(b.point): f"{b.share.share:.0%}" for b in basins}
 
 
 def _certify(P: Any, memory: str, found: CriticalPoints, path: Path) -> None:

@@ -151,15 +151,9 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
     def __len__(self) -> int:
         return len(self.points)
 
-    def sheet(self, shares: dict[int, str] | None = None) -> Sheet:
-        """The points, the best first, a row each.
-
-        Parameters
-        ----------
-        shares : by `id` of a point, the share of random starts from which the oracle loop ends
-            there, if it was measured.
-        """
-        columns = [
+    def sheet(self) -> Sheet:
+        """The points, the best first, a row each."""
+        columns = (
             Column("value", "what the policy is worth"),
             Column(
                 "kind",
@@ -169,21 +163,15 @@ class CriticalPoints(Sequence[CriticalPoint], Showing, Drawn):
             ),
             Column("free", "how many probabilities can move both ways; 0: a deterministic policy"),
             Column("policy", self.points[0].policy.legend if self.points else ""),
-        ]
+        )
         rows = []
         deciding = [o for o in range(len(self.P.O)) if self.most[o]]
         for point in self.points[:_MOST_SHOWN]:
             kind = f"strict {point.kind}" if point.strict else point.kind
             lines = point.policy.lines(deciding, most=4)
-            rows.append([point.value, kind, point.dimension, "\n".join(lines)])
-        if shares is not None:
-            columns.insert(3, Column("oracle loop", "share of random starts that end there", True))
-            for row, point in zip(rows, self.points, strict=False):
-                row.insert(3, shares.get(id(point), "-"))
+            rows.append((point.value, kind, point.dimension, "\n".join(lines)))
         title = f"Critical points of the return on {self.P.name}"
-        return Sheet(
-            title, tuple(columns), tuple(map(tuple, rows)), self._conclusion(), self._notes()
-        )
+        return Sheet(title, columns, tuple(rows), self._conclusion(), self._notes())
 
     def _conclusion(self) -> str:
         tops = [brief(point.value) for point in self.of_kind("maximum")]
