@@ -68,14 +68,16 @@ def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(capsys, argumen
 def test_without_z3_claims_that_need_none_are_judged_and_the_others_named():
     code = (
         "import sys; sys.modules['z3'] = None\n"
-        "from workbench.cli.main import main; main(['verify', 'C5', 'S51.td', '-j', '1'])"
+        "from workbench.cli.main import main; main(['verify', 'A4.ok', 'A2.belief', '-j', '1'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     said = " ".join(done.stdout.split())
     assert "as documented" in said
-    assert "C5 is not judged: z3 is not installed: pip install 'memory-workbench[proofs]'" in said
+    assert (
+        "A4.ok is not judged: z3 is not installed: pip install 'memory-workbench[proofs]'" in said
+    )
 
 
 @pytest.mark.parametrize(
