@@ -246,6 +246,17 @@ def test_a_policy_of_all_actions_is_as_good_as_one_of_those_there_are(P, data):
     Q = P.with_all_actions()
     wide = data.draw(policies(Q))
     own = Policy.within(P, wide.prob)
-    for o in P.O:
-        assert {a for a in P.A if own[o, a]} <= set(P.actions(o))
     assert evaluate(P, own, exact=True).value == evaluate(Q, wide, exact=True).value
+
+
+def test_what_is_not_allowed_is_done_by_the_first_action_that_is():
+    P = doors()
+    tenths = [[1, 2, 3, 4], [1, 2, 3, 4], [4, 3, 2, 1]]
+    due = [[8, 2, 0, 0], [0, 0, 6, 4], [4, 3, 2, 1]]
+    wide = np.array(tenths) / 10
+    assert Policy.within(P, wide).prob.floats == pytest.approx(np.array(due) / 10, abs=1e-15)
+    assert (wide == np.array(tenths) / 10).all()
+    exact = Policy.within(P, [[Fraction(x, 10) for x in row] for row in tenths])
+    assert exact.prob.objects.tolist() == [[Fraction(x, 10) for x in row] for row in due]
+    Q = P.with_all_actions()
+    assert Policy.within(Q, wide).prob.floats.tolist() == wide.tolist()
