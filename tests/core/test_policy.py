@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import families, policies, pomdps
+from toy_tasks import doors
 
 from pomdps import gravity, recall, recall4
 from workbench import Policy, augment, evaluate, uniform
@@ -173,7 +175,51 @@ def test_what_an_exact_step_leaves_of_floats_is_rounded_once():
     assert moved.prob.floats[0, -1] == float(1 - step) * (1 / len(P.A))
 
 
+def test_rows_without_values_are_kept_and_others_take_their_best():
+    E = augment(recall4(), "B1")
+    pi, q = Policy.random(E, 1), np.zeros((2, 8))
+    for best in (0, 1):
+        q[0], q[1] = np.eye(8)[best], np.nan
+        greedy = pi.greedy(q).prob.floats
+        assert greedy[0].tolist() == np.eye(8)[best].tolist()
+        assert greedy[1].tolist() == pi.prob.floats[1].tolist()
+    q[0] = np.nan
+    q[1, 0] = 1
+    assert pi.greedy(q[::-1]).prob.floats[1].tolist() == pi.prob.floats[1].tolist()
+
+
+def test_what_a_policy_takes_is_said_in_lines():
+    E = augment(recall4(), "O2")
+    pi = Policy.deterministic(E, {E.O[1]: E.A[2]}, otherwise=E.A[0])
+    assert pi.actions.tolist() == [0, 2, 0]
+    assert pi.lines([0, 1]) == ["∅ | ∅ → 0 keep", "∅ | o → 1 keep"]
+    assert pi.lines(range(3), most=2) == [*pi.lines([0, 1]), "... and 1 more row"]
+    assert pi.lines([0, 1], most=2) == pi.lines([0, 1])
+    other = Policy.from_actions(E, [1] * 3)
+    assert pi.toward(other, 1e-12).lines([1]) == ["∅ | o → 1 keep"]  # rounding errors are left out
+    assert pi.toward(other, 1e-11).lines([1]) == ["∅ | o → 1e-11: 0 push, 1: 1 keep"]
+    g = sympy.Symbol("g")
+    assert not Policy(recall(), [[g, 1 - g, 0]]).is_deterministic
+
+
+def test_a_policy_fits_an_equal_task_and_no_other():
+    uniform(recall4()).fits(recall4())
+    with pytest.raises(PolicyError, match="other actions than"):
+        uniform(recall4()).fits(recall())
+    with pytest.raises(PolicyError, match="other observations than"):
+        uniform(recall4()).fits(recall4().relabel(O=str.upper))
+    with pytest.raises(WrongType, match="ask a policy for"):
+        uniform(recall())["o", 1, 2]
+
+
 @pytest.mark.parametrize("actions", [[4], [0, 0], 9])
 def test_places_that_are_no_actions_are_refused(actions):
     with pytest.raises(PolicyError, match="has 1 places of actions below 4, not"):
         Policy.from_actions(recall4(), actions)
+
+
+def test_no_place_stands_for_the_first_action_that_is_allowed():
+    assert Policy.from_actions(recall4(), [-1]).row("o") == {0: 1}
+    assert Policy.from_actions(doors(), [1, -1, 1]).row("door") == {"back": 1}
+    with pytest.raises(PolicyError, match="does not allow left"):
+        Policy.from_actions(doors(), [0, 0, 0])

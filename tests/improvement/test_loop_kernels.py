@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction as F
+
 import numpy as np
 import pytest
+from toy_tasks import small_task
 
 from pomdps import recall4
-from workbench import augment
+from workbench import POMDP, Policy, augment, evaluate
 from workbench.core import loop_kernels as kernels
-from workbench.core.horizon import unroll
+from workbench.core import segment_kernels as segment
+from workbench.core.horizon import CompiledLoops, Unrolled, unroll
 from workbench.core.horizon_kernels import evaluate_policy
 
 SEEDS = range(300)
@@ -137,3 +141,154 @@ def test_a_period_is_one_of_the_end_that_earlier_policies_do_not_count_in():
             assert found[0] == period(marks, settle)
             seen.add(period(marks, settle))
     assert len(seen) > 8
+
+
+# ---------------------------------------------------------------------- tasks with layers of states
+
+
+def layers(seed: int, steps: int) -> POMDP:
+    """Layers of two states that are seen through noise, with whole rewards; some outcomes end."""
+    rng = np.random.default_rng(seed)
+
+    def chances(n: int) -> list[F]:
+        x = rng.integers(0, 4, n) + np.eye(n, dtype=int)[rng.integers(n)]
+        return [F(int(y), int(x.sum())) for y in x]
+
+    p, omega = {}, {}
+    for t in range(steps):
+        for i in range(2):
+            omega[t, i] = {o: x for o, x in enumerate(chances(2)) if x}
+            for a in range(3):
+                ends = ["end"] * 3 if t == steps - 1 else [(t + 1, 0), (t + 1, 1), "end"]
+                row: dict = {}
+                for s_next, x in zip(ends, chances(3), strict=True):
+                    to = s_next, int(rng.integers(-3, 4))
+                    row[to] = row.get(to, 0) + x
+                p[(t, i), a] = {to: x for to, x in row.items() if x}
+    return small_task(
+        "layers",
+        lambda s, a: p[s, a],
+        {(0, 0): F(1, 3), (0, 1): F(2, 3)},
+        A=[0, 1, 2],
+        omega=lambda s: {"end": 1} if s == "end" else omega[s],
+        gamma=F(9, 10),
+    )
+
+
+def drawn_policy(P: POMDP, rng: np.random.Generator) -> np.ndarray:
+    """Rows of floats with large and small chances."""
+    rows = rng.random((len(P.O), len(P.A))) ** 4
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def at(task: Unrolled, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q times weight, and the weight, of each observation."""
+    work = task.make_work(len(pi))
+    evaluate_policy(task.tables, task.R, pi, work)
+    return work.q.copy(), work.weight.copy()
+
+
+@pytest.mark.parametrize(("seed", "steps"), [(0, 1), (2, 3), (4, 7)])
+@pytest.mark.parametrize("weights", ["visits", "discounted"])
+def test_layers_are_evaluated_as_any_other_task(seed, steps, weights):
+    P, rng = layers(seed, steps), np.random.default_rng(seed)
+    task, pi = unroll(P, np.arange(3), weights), drawn_policy(P, rng)
+    work = task.make_work(len(P.O))
+    due = evaluate(P, Policy(P, pi), weights=weights)
+    assert evaluate_policy(task.tables, task.R, pi, work) == pytest.approx(due.value, abs=1e-13)
+    seen = due.reached.raw
+    assert work.weight == pytest.approx(np.where(seen, due.o_visits.raw, 0), abs=1e-13)
+    q = work.q[seen] / work.weight[seen, None]
+    assert q == pytest.approx(due.q.raw[seen], abs=1e-12)
+    assert task.levels == steps
+
+
+def last_negative(nodes, part):
+    """Where lines from the last coefficient through the negative ones are zero."""
+    if part[-1] <= 0:
+        return 1.0 if (part[:-1] < 0).any() else 0.0
+    x = [(nodes[i] * part[-1] - part[i]) / (part[-1] - part[i]) for i in np.flatnonzero(part < 0)]
+    return max([0.0, *x])
+
+
+def test_a_line_through_the_last_coefficient_says_from_where_on_all_is_well():
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        nodes = np.linspace(0, 1, rng.integers(2, 6))
+        part = rng.integers(-3, 4, len(nodes)) / 2
+        assert segment.last_negative(nodes, part) == pytest.approx(last_negative(nodes, part))
+
+
+def test_a_goal_stays_greedy_where_no_coefficient_of_a_difference_is_negative():
+    several = set()
+    for draw in range(24):
+        steps = 2 + draw % 3
+        P, rng = layers(steps, steps), np.random.default_rng(draw)
+        task, nO = unroll(P, np.arange(3), "visits"), len(P.O)
+        nodes, matrix = task.tables.nodes, task.tables.matrix
+        pi, error = drawn_policy(P, rng), rng.choice([0.0, 1e-9, 0.05, 0.5])
+        work, alike = task.make_work(nO), rng.integers(0, 3, (nO, 3))
+        # the greedy actions, so that some stay so; and some others
+        q, weight = at(task, pi)
+        goal = np.where(rng.random(nO) < 0.7, q.argmax(axis=1), rng.integers(-1, 3, nO))
+        is_known, leaves = bool(rng.integers(2)), np.full(nO, 9, np.uint8)
+        if is_known:
+            evaluate_policy(task.tables, task.R, pi, work)
+        found = segment.look_along(
+            task.tables, task.R, pi, goal, error, alike, work, leaves, is_known
+        )
+        ends = np.where(goal[:, None] >= 0, np.eye(3)[goal], pi)
+        looks = [at(task, x * pi + (1 - x) * ends) for x in nodes]
+        q, weight = (np.array(x) for x in zip(*looks, strict=True))
+        due, sure, cut = (goal < 0) & (weight[0] > 0), True, 0.0
+        for o in np.flatnonzero(goal >= 0):
+            for a in np.flatnonzero(alike[o] != alike[o, goal[o]]):
+                ahead = matrix @ (q[:, o, goal[o]] - q[:, o, a])
+                bound = abs(matrix) @ (2 * error * weight[:, o])
+                sure = sure and ((ahead == 0) | (abs(ahead) > bound)).all()
+                if (ahead < -bound).any():
+                    due[o] = True
+                    cut = max(cut, last_negative(nodes, ahead - bound) if is_known else 0.0)
+        assert (leaves.tolist(), found[0]) == (due.tolist(), not due.any())
+        assert found[1] == sure
+        assert found[2] == pytest.approx(cut, rel=1e-6)
+        several.add((bool(found[0]), bool(sure), cut > 0))
+    assert len(several) >= 4
+
+
+@pytest.mark.parametrize(("seed", "steps"), [(2, 3), (3, 4)])
+@pytest.mark.parametrize("size", [F(1, 10), F(1, 2), F(1)])
+def test_loops_make_the_iterates_of_the_definition_and_may_pass_over_some(seed, steps, size):
+    P, same = layers(seed, steps), np.tile(np.arange(3), (3, 1))
+    task = unroll(P, np.arange(3), "visits")
+    R = np.stack([task.R, -task.R])
+    start = np.stack([drawn_policy(P, np.random.default_rng(seed))] * 2)
+    many, n = np.ones(2), 30
+    loops = [
+        CompiledLoops(task, R, start.copy(), same, lambda n: size, many, 0.05, skips=skips)
+        for skips in (False, True)
+    ]
+    for loop in loops:
+        loop.advance(n // 2)
+        loop.advance(n - n // 2)
+    for b in range(2):
+        pi, since, before = start[b].copy(), np.zeros(3, int), np.full(3, -1)
+        own = Unrolled(task.tables, R[b], steps, task.error, task.growth)
+        for i in range(int(loops[0].state.n[b])):
+            q, weight = at(own, pi)
+            tau = np.where(weight > 0, q.argmax(axis=1), -1)
+            work = own.make_work(3)
+            value = evaluate_policy(own.tables, own.R, pi, work)
+            assert loops[0].values[b, i] == pytest.approx(value, abs=1e-12)
+            if i < loops[1].values.shape[1] and not np.isnan(loops[1].values[b, i]):
+                assert loops[1].values[b, i] == pytest.approx(value, abs=1e-12)
+            mark = kernels.mark_of(tau)
+            assert loops[0].marks[b, i] == mark
+            since[tau != before], before = i, tau
+            step = float(size)
+            pi = np.where(tau[:, None] >= 0, (1 - step) * pi + step * np.eye(3)[tau], pi)
+        for loop in loops:
+            assert loop.state.greedy[b].tolist() == before.tolist()
+            assert loop.state.since[b].tolist() == since.tolist()
+        assert loops[0].state.pi[b] == pytest.approx(pi, abs=1e-12)
+        assert loops[0].state.fixed[b] == loops[1].state.fixed[b]
