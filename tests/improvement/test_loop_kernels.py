@@ -37,7 +37,7 @@ def test_a_row_is_open_where_two_actions_that_differ_may_be_the_largest():
         alike, before = rng.integers(0, 3, (nO, nA)), rng.integers(-1, nA, nO)
         error, stays = rng.choice([0.0, 0.125, 0.25, 1.0]), bool(seed % 2)
         found, is_open = np.full(nO, 9), np.full(nO, 9, np.uint8)
-        tied_at = rng.integers(-1, 3, nO)
+        tied_at = rng.integers(-1, 1, nO)
         tied, taken, earlier = np.zeros((nO, nA), bool), np.zeros(nO, np.int64), tied_at.copy()
         undecided = kernels.choose_here(q, weight, error, alike, before, stays, found, is_open)
         kernels.note_ties(n, q, weight, error, found, is_open, tied_at, tied, taken)
@@ -146,18 +146,20 @@ def test_a_period_is_one_of_the_end_that_earlier_policies_do_not_count_in():
 # ---------------------------------------------------------------------- tasks with layers of states
 
 
-def layers(seed: int, steps: int) -> POMDP:
-    """Layers of two states that are seen through noise, with whole rewards; some outcomes end."""
+def layers(seed: int, steps: int, plain: bool = False) -> POMDP:
+    """Layers of two states that are seen through noise, with whole rewards; some outcomes end. In a
+    plain task nothing but the start is left to chance."""
     rng = np.random.default_rng(seed)
 
     def chances(n: int) -> list[F]:
-        x = rng.integers(0, 4, n) + np.eye(n, dtype=int)[rng.integers(n)]
+        x = (1 - plain) * rng.integers(0, 4, n) + np.eye(n, dtype=int)[rng.integers(n - plain)]
         return [F(int(y), int(x.sum())) for y in x]
 
     p, omega = {}, {}
     for t in range(steps):
         for i in range(2):
-            omega[t, i] = {o: x for o, x in enumerate(chances(2)) if x}
+            seen = [1 - i, i] if plain else chances(2)
+            omega[t, i] = {o: x for o, x in enumerate(seen) if x}
             for a in range(3):
                 ends = ["end"] * 3 if t == steps - 1 else [(t + 1, 0), (t + 1, 1), "end"]
                 row: dict = {}
@@ -190,9 +192,11 @@ def at(task: Unrolled, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(("seed", "steps"), [(0, 1), (2, 3), (4, 7)])
 @pytest.mark.parametrize("weights", ["visits", "discounted"])
-def test_layers_are_evaluated_as_any_other_task(seed, steps, weights):
-    P, rng = layers(seed, steps), np.random.default_rng(seed)
+@pytest.mark.parametrize("plain", [False, True])
+def test_layers_are_evaluated_as_any_other_task(seed, steps, weights, plain):
+    P, rng = layers(seed, steps, plain), np.random.default_rng(seed)
     task, pi = unroll(P, np.arange(3), weights), drawn_policy(P, rng)
+    assert task.tables.is_plain == plain
     work = task.make_work(len(P.O))
     due = evaluate(P, Policy(P, pi), weights=weights)
     assert evaluate_policy(task.tables, task.R, pi, work) == pytest.approx(due.value, abs=1e-13)
