@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction as F
+from pathlib import Path
 
 import pytest
 
-from workbench import best_history, evaluate, from_prism, from_umb, to_umb, uniform, with_goal
+from workbench import (
+    best_history,
+    best_memoryless,
+    evaluate,
+    from_prism,
+    from_umb,
+    to_umb,
+    uniform,
+    with_goal,
+)
 from workbench.core.errors import ModelError, UnknownLabel
 
 stormpy = pytest.importorskip("stormpy")
@@ -44,6 +54,16 @@ def test_a_model_is_built_with_its_labels(locks):
     assert best_history(with_goal(P, "open", within=1), exact=True).value == 0
     assert best_history(P, exact=True).value == 3
     assert "not all allowed everywhere" in repr(P)
+
+
+def test_the_tiger_of_the_page_for_users_of_storm_is_worth_what_the_page_says(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text()
+    path = tmp_path / "tiger.prism"
+    path.write_text(page.split("```text\n")[1].split("```")[0])
+    P = from_prism(path, gamma=0.95)
+    assert best_memoryless(P).value == pytest.approx(-0.95 * 20)
+    found, known = best_history(P), 0.95 * 19.3714
+    assert found.lower - 0.01 <= known <= found.upper + 0.01
 
 
 def test_a_model_goes_on_as_umb(locks, tmp_path):
