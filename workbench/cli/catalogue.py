@@ -1,4 +1,4 @@
-"""What there is, one line each: tasks, memories, learners, figures, claims, papers.
+"""The catalogue, one line each: tasks, memories, learners, figures, claims, papers.
 
 The lines are those of the records themselves.
 """

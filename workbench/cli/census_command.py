@@ -213,7 +213,7 @@ _NEVER = re.compile(
 
 
 def _note(row: CensusRow) -> str:
-    """What is to be said about a row: once, where several columns have no value."""
+    """Make the remark on a row, once where several columns have no value."""
     columns = [column.replace("_", " ") for column in _NEVER.findall(row.note)]
     if not columns:
         return row.note

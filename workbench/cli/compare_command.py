@@ -79,7 +79,7 @@ def compare_command(
 
 
 def _conclusion(best: Any, found: list[Any]) -> str:
-    """Which memories are enough, and which of these the oracle loop makes use of."""
+    """Conclude which memories are enough, and which of these the oracle loop makes use of."""
     margin = 1e-9 * max(1.0, abs(float(best.upper)))  # values of memories are floats
     value = between(best.lower, best.upper, margin)
     said = f"The best policy of the whole history is worth {value}."
@@ -116,7 +116,7 @@ def _oracle(run: Any) -> str:
 
 
 def _end(run: Any) -> Any:
-    """What `improve` prints for the same run: the limit, or the mean over the cycle."""
+    """The end of a run as `improve` prints it: the limit, or the mean over the cycle."""
     return run.mean if run.limit_value is None else run.limit_value
 
 

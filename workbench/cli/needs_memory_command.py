@@ -92,7 +92,7 @@ def needs_memory_command(
 
 
 def held(result: Necessity, at_least: int, solvable: bool) -> str:
-    """What was asked of a task and holds, in words."""
+    """Describe the requirements that a task meets."""
     found = [f"every family needs a memory of size {at_least} at least"] if at_least else []
     if solvable:
         enough = [f"{x.kind}{x.k}" for x in result.families if x.k]
@@ -101,7 +101,7 @@ def held(result: Necessity, at_least: int, solvable: bool) -> str:
 
 
 def violated(result: Necessity, at_least: int, solvable: bool) -> list[str]:
-    """What is asked of a task and is not known to hold."""
+    """List the requirements that a task is not known to meet."""
     found = []
     if at_least and result.needed is not True:
         known = "is not decided" if result.needed is None else "is not the case"

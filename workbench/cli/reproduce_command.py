@@ -381,7 +381,7 @@ def _show_figure(
 
 
 def _lines_text(lines: Mapping[str, float]) -> str:
-    """What final values are to be compared with."""
+    """Name the values to compare final values with."""
     return "".join(f"; {name} {value:.6f}" for name, value in lines.items())
 
 

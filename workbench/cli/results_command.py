@@ -120,7 +120,7 @@ def _sheet(listing: Listing) -> Sheet:
 
 
 def _best_values(listing: Listing) -> dict[tuple[str, str], Any]:
-    """What the best deterministic policy is worth, for each task and memory in the listing."""
+    """The value of the best deterministic policy, for each task and memory in the listing."""
     from workbench.cli.task_name import find_task
     from workbench.core.augment import augment
     from workbench.core.errors import WorkbenchError

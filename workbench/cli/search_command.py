@@ -117,7 +117,7 @@ def search_command(
 
 
 def _parameters(statement: str, memory: list[str], settings: list[str]) -> dict[str, Any]:
-    """What -m and --set say, as the statement takes it."""
+    """Read -m and --set as arguments of the statement."""
     from workbench.core.errors import WorkbenchError
     from workbench.lab.statements import parse_parameters
 

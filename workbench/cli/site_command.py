@@ -250,7 +250,7 @@ def figure_sections() -> list[Section]:
 
 
 def task_notes() -> list[TaskNote]:
-    """What there is to know about the tasks of the collection."""
+    """Describe the tasks of the collection."""
     from pomdps import TASKS
     from workbench.site.material import TaskNote
 

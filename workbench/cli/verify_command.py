@@ -153,7 +153,7 @@ def _claims_of(paper: str, names: list[str]) -> list[str]:
 
 
 def _words(one: Any) -> str:
-    """What `--grep` looks at."""
+    """The text that `--grep` searches."""
     from proofs.ledger.quotes import QUOTES
 
     return " ".join((one.id, one.place, QUOTES.get(one.id, ""), one.statement))

@@ -1,4 +1,4 @@
-"""What an algorithm is to the rest: how a run starts, what an update does, what its network says.
+"""The interface of an algorithm: start a run, make an update, ask the network.
 
 Many updates are one call of a compiled loop, whose length is an argument: a block of a run, and the
 shorter last one, run the same code.
@@ -29,21 +29,21 @@ class Algorithm:
     """What the network says of a view; nothing, if what it says depends on more."""
 
     def start(self, tables: StepTables, key: Array) -> Any:
-        """All that a new run needs to go on."""
+        """Start a run: the state from which updates go on."""
         raise NotImplementedError
 
     def update(self, tables: StepTables, training: Any) -> tuple[Any, Array, Array]:
-        """One update: the run after it, and the rewards and episodes of its steps."""
+        """Make one update. Return the run after it, and the rewards and episodes of its steps."""
         raise NotImplementedError
 
     def outputs(self, weights: NetworkWeights, tables: StepTables, view: Array) -> dict[str, Array]:
-        """What the network says of views, by the names in `heads`."""
+        """The outputs of the network for some views, by the names in `heads`."""
         raise NotImplementedError
 
 
 @partial(jax.jit, static_argnums=0)
 def start_run(algorithm: Algorithm, tables: StepTables, key: Array) -> Any:
-    """A new run: compiled whole, since one by one its few operations take longer to compile."""
+    """Start a new run. It is compiled whole, since its few operations take longer one by one."""
     return algorithm.start(tables, key)
 
 
@@ -71,5 +71,5 @@ def run_updates(
 def network_outputs(
     algorithm: Algorithm, tables: StepTables, weights: NetworkWeights, view: Array
 ) -> dict[str, Array]:
-    """What a network says of views."""
+    """The outputs of a network for some views."""
     return algorithm.outputs(weights, tables, view)

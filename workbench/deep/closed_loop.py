@@ -72,7 +72,7 @@ class ClosedLoop:
 
     @cached_property
     def average_reward(self) -> float:
-        """Per step, in the long run or, if episodes end, over episodes."""
+        """The mean reward per step, in the long run or, if episodes end, over episodes."""
         weights = "visits" if len(self.chain.terminal) else "stationary"
         return float(evaluate(self.chain, uniform(self.chain), weights=weights).average_reward)
 

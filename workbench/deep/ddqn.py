@@ -32,7 +32,7 @@ from workbench.deep.stepper import (
 
 
 class Replay(NamedTuple):
-    """What is kept, `[place, ...]`."""
+    """The replay buffer, `[place, ...]`."""
 
     view: Array
     action: Array

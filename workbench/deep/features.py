@@ -76,7 +76,7 @@ def bit_features(k: int) -> Features:
 
 
 def cell_features(entries: Features) -> Features:
-    """What a cell of a buffer shows: its entry, or that it is empty. The empty one comes first."""
+    """The features of a buffer's cell: its entry, or that it is empty. "Empty" comes first."""
     n, f = entries.shape
     found = np.zeros((n + 1, f + 1), dtype=np.float32)
     found[0, 0] = 1

@@ -139,7 +139,7 @@ hidden_states.defvjp(_forwards, _backwards)
 
 
 class Recurrent(Algorithm):
-    """PPO whose network has an LSTM: what it says depends on the history."""
+    """PPO whose network has an LSTM, so its outputs depend on the history."""
 
     def start(self, tables: StepTables, key: Array) -> RecurrentTraining:
         learner = self.learner

@@ -103,7 +103,7 @@ def start_lstm(key: Array, inputs: int, cells: int) -> NetworkWeights:
 
 
 def lstm_inputs(lstm: NetworkWeights, x: Array) -> Array:
-    """What the gates get from the inputs: for a whole sequence one product of matrices."""
+    """The gates' share of the inputs: one product of matrices for a whole sequence."""
     return x @ lstm["x"] + lstm["b"]
 
 
@@ -121,7 +121,7 @@ def lstm_step(
 def count_weights(
     widths: tuple[int, ...], hidden: tuple[int, ...], outputs: int, cells: int = 0
 ) -> int:
-    """How many numbers a network of these sizes has."""
+    """Count the weights of a network of these sizes."""
     sizes = (sum(widths), *hidden)
     dense = sum((n + 1) * m for n, m in pairwise(sizes))
     last = cells or hidden[-1]

@@ -1,4 +1,4 @@
-"""What a neural learner leaves behind: a `Run`, and the networks.
+"""The result of a neural learner: a `Run`, and the networks.
 
 On a POMDP whose observations can be listed the network is the table `tables["h"][seed][o, a]` of
 preferences (PPO) or `tables["q"]` (DDQN), and everything that holds of tabular runs holds of it. On
@@ -78,7 +78,7 @@ class NeuralRun(Run):
         )
 
     def resume(self, steps: int, progress: Any = False) -> NeuralRun:
-        """The same run, continued until each seed has done so many steps in all."""
+        """Continue the run until each seed has done so many steps in all."""
         task = self.P if self.P is not None else self.pair
         assert isinstance(self.learner, Neural)
         # not by a statement: what trains needs jax, a stored run does not
@@ -163,7 +163,7 @@ class NeuralRun(Run):
         return np.array([self._value(seed, 1) for seed in self.seeds])
 
     def ask(self, seed: int, views: Views) -> dict[str, NDArray[np.float32]]:
-        """What the network of a seed says of some views."""
+        """The outputs of a seed's network for some views."""
         self._row(seed)
         if self.says is None:
             raise WorkbenchError(

@@ -142,7 +142,7 @@ class MemoryPair:
 
     @cached_property
     def symbols(self) -> tuple[int, ...]:
-        """How many symbols each slot has."""
+        """The number of symbols of each slot."""
         rest = [len(factor) for factor in self.memory.M.factors] if self.cells else []  # type: ignore[attr-defined]
         return (len(self.P.O), *([len(self.memory.M)] if self.overwrites else rest))
 
@@ -156,7 +156,7 @@ class MemoryPair:
         return m, o
 
     def views(self, E: POMDP) -> Views:
-        """What an agent sees at each observation (m, o) of the product, in the order of E.O."""
+        """The agent's view at each observation (m, o) of the product, in the order of E.O."""
         assert isinstance(E.O, Subset)
         nO = len(self.P.O)
         m, o = E.O.places // nO, E.O.places % nO
@@ -182,7 +182,7 @@ def pair_of(E: POMDP | MemoryPair) -> MemoryPair:
 
 
 def views_of(E: POMDP) -> Views:
-    """What an agent sees at each observation of E, in order."""
+    """The agent's view at each observation of E, in order."""
     pair = pair_of(E)
     if pair.P is E:
         return np.arange(len(E.O), dtype=np.int32)[:, None]

@@ -35,7 +35,7 @@ from workbench.deep.stepper import (
 
 
 class Experience(NamedTuple):
-    """What an update learns from, `[t, copy]` or `[sample]`."""
+    """The experience of an update, `[t, copy]` or `[sample]`."""
 
     view: Array
     action: Array
@@ -45,7 +45,7 @@ class Experience(NamedTuple):
 
 
 class PPOTraining(NamedTuple):
-    """All that a run needs to go on."""
+    """The state from which a run goes on."""
 
     weights: NetworkWeights
     optimiser: Any
@@ -67,7 +67,7 @@ def policy_and_value(weights: NetworkWeights, x: Array) -> tuple[Array, Array]:
 
 
 def surrogate(log_pi: Array, log_pi_old: Array, A: Array, clip: float) -> Array:
-    """What PPO increases: E[ min( rho A, clip(rho) A ) ]."""
+    """The objective of PPO: E[ min( rho A, clip(rho) A ) ]."""
     rho = jnp.exp(log_pi - log_pi_old)
     return jnp.minimum(rho * A, jnp.clip(rho, 1 - clip, 1 + clip) * A).mean()
 

@@ -1,4 +1,4 @@
-"""Runs of networks as files: curves, networks and all that training goes on from.
+"""Runs of networks as files: curves, networks, and the state of training.
 
     run.save("cookie-O1.npz")
     run = load_run("cookie-O1.npz", MemoryPair(hallway_cookie(), "O1"))

@@ -63,7 +63,7 @@ _RANGES: dict[str, tuple[float, float, bool]] = {
 
 @dataclass(frozen=True)
 class Neural(Learner):
-    """What neural learners share.
+    """The base of all neural learners.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Neural(Learner):
         raise NotImplementedError
 
     def run(self, P: Any, **options: Any) -> Run:
-        """Train on P: what `learn` calls."""
+        """Train on P. `learn` calls this."""
         need("jax", "deep")
         need("optax", "deep")
         # not by a statement: the module needs jax, and settings are read without it
@@ -178,7 +178,7 @@ class PPO(Neural):
 
     @property
     def divided(self) -> int:
-        """What an update deals into minibatches: steps, or sequences."""
+        """The number of steps, or sequences, that an update deals into minibatches."""
         return self.quantum
 
     what_is_divided: ClassVar[str] = "n times environments"

@@ -46,7 +46,7 @@ class StepTables(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """What the compiler has to know of a pair."""
+    """The layout of a pair, which the compiler has to know."""
 
     nA: int
     nW: int

@@ -133,7 +133,7 @@ ToldSteps = Callable[[int, int, str], None]
 
 @contextmanager
 def _told_progress(progress: ReportSteps | bool, what: str) -> Iterator[ToldSteps]:
-    """Whom to tell: the caller's function, a bar that also shows the reward, or nobody."""
+    """Report to the caller's function, to a bar that also shows the reward, or to nobody."""
     if callable(progress):
         yield lambda done, total, text: progress(done, total)
     elif progress:
@@ -256,7 +256,7 @@ class _Work:
         return found
 
     def _earned(self, block: int, count: int) -> str:
-        """What the seeds earn in a block, in words."""
+        """Tell what the seeds earn in a block."""
         if self.pair.P.terminal.mask.any():
             over = int(self.episodes[:, block].sum())
             each = f"{self.rewards[:, block].sum() / over:.3f}" if over else "none over"
@@ -273,7 +273,7 @@ class _Work:
         )
 
     def _asked(self, weights: Any, views: Views | None) -> dict[str, NDArray[np.float32]]:
-        """What a network says of some views, in portions of one size."""
+        """Ask a network about some views, in portions of one size."""
         assert views is not None
         found: dict[str, list[NDArray[np.float32]]] = {name: [] for name in self.algorithm.heads}
         size = min(_VIEWS_AT_ONCE, 1 << max(4, (len(views) - 1).bit_length()))

@@ -1,4 +1,4 @@
-"""What a figure is asked to draw: a result, or what people have at hand.
+"""The arguments of figures: results, or what users have at hand.
 
 A figure draws the result that its docstring names. Given a POMDP, a POMDP and a memory, a policy, a
 run or an optimum instead, it makes that result first, by the same public call that a person would

@@ -89,7 +89,7 @@ def _corners(boxes: Sequence[CanvasBox]) -> NDArray[np.float64]:
 
 
 def _entered(corners: NDArray[np.float64], points: NDArray[np.float64], margin: float) -> int:
-    """How many of the boxes a line enters, the boxes being larger by a margin."""
+    """Count the boxes, widened by a margin, that a line enters."""
     inside = (points[None] > corners[:, None, :2] - margin) & (
         points[None] < corners[:, None, 2:] + margin
     )
@@ -208,7 +208,7 @@ class Canvas:
     def _places(
         self, points: NDArray[np.float64], arrow: Arrow
     ) -> tuple[NDArray[np.float64], list[CanvasBox]]:
-        """Where the label of an arrow may be, and what that costs."""
+        """List the candidate positions of an arrow's label, each with its cost."""
         width, height = text_size(arrow.label, self.font)
         width, height = width + 0.08, height + 0.03
         lengths = np.append(0, np.hypot(*np.diff(points, axis=0).T).cumsum())

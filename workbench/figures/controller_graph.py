@@ -81,7 +81,7 @@ def _shortened(lines: list[str]) -> list[str]:
 
 
 def controller_labels(controller: Controller) -> dict[tuple[int, int], list[str]]:
-    """What is written on each arrow (n, n'), a line for each observation and action."""
+    """The label of each arrow (n, n'), a line for each observation and action."""
     aware = "o'" in controller.reads
     paid = "r" in controller.reads
     found: dict[tuple[int, int], dict[str, None]] = {}

@@ -39,7 +39,7 @@ _KEPT = "learn(E, learner, policies=True)"
 
 
 def memory_style(memory: str) -> dict[str, Any]:
-    """How lines of a memory look, as keyword arguments of `Axes.plot`.
+    """The line style of a memory, as keyword arguments of `Axes.plot`.
 
     >>> memory_style("B2")["color"] == memory_style("B1")["color"]
     True
@@ -229,7 +229,7 @@ def oracle_values(
 
 
 def _unit(steps: int) -> tuple[float, str]:
-    """What a number of steps is divided by on an axis, and what the axis is called."""
+    """The unit of an axis of steps, and the name of the axis."""
     if steps >= 1_000_000:
         return 1e6, "steps (millions)"
     return (1e3, "steps (thousands)") if steps >= 10_000 else (1.0, "steps")

@@ -392,7 +392,7 @@ def _normal(row: Ways) -> Ways:
 def _shares(
     m: Any, row: Ways, moves: Mapping[Label, GridCell]
 ) -> tuple[dict[GridCell, float], dict[Label, float]]:
-    """How probable each direction is, and each write that changes the memory."""
+    """The probability of each direction, and of each write that changes the memory."""
     go: dict[GridCell, float] = {}
     write: dict[Label, float] = {}
     for (action, (east, north)), prob in row.items():

@@ -128,7 +128,7 @@ def _label(diagram: TransitionDiagram, edge: DiagramEdge) -> str:
 
 
 def _key(diagram: TransitionDiagram, nodes: list[Any], labels: list[str]) -> str:
-    """What the letters and boxes mean, of those that are drawn."""
+    """Explain the letters and boxes that are drawn."""
     written = " ".join(labels)
     words = [f"box: {diagram.P.O.legend.replace(' / ', ', below it the ')}"]
     if re.search(r"[0-9 ]T\b", written) or re.search(r"[0-9 ]F\b", written):

@@ -19,7 +19,7 @@ _HALF_COLUMN = 0.36
 
 
 class MeasuredRun(Protocol):
-    """What `value_dots` draws: a `Run` with measured values, for instance."""
+    """A result that `value_dots` draws, for instance a `Run` with measured values."""
 
     @property
     def measured(self) -> NDArray[np.float64] | None:
@@ -27,7 +27,7 @@ class MeasuredRun(Protocol):
 
 
 class CheckedRun(MeasuredRun, Protocol):
-    """What `value_curves` draws: a `Run` with values measured now and then."""
+    """A result that `value_curves` draws, for instance a `Run` with some measured values."""
 
     @property
     def ends(self) -> NDArray[np.int64]:

@@ -74,7 +74,7 @@ def load_controller(P: POMDP, path: str | Path) -> Controller:
 
 
 def controller_data(controller: Controller, form: str = "json") -> Any:
-    """What is written of a controller, as JSON values."""
+    """The file of a controller, as JSON values."""
     if form not in _WRITERS:
         raise UnknownLabel(
             f"a controller is written as {', '.join(_WRITERS)}, not as {form!r}"
@@ -327,7 +327,7 @@ def _with_updates(
 
 
 def _from_zero(controller: Controller, who: str) -> Controller:
-    """The same controller with its start node first."""
+    """Renumber a controller so that its start node comes first."""
     starts = [n for n, x in controller.start.items() if x != 0]
     if len(starts) > 1:
         raise PolicyError(f"{who}'s controllers start in one node; this one starts in {starts}")

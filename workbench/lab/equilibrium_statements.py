@@ -40,7 +40,7 @@ LEARNERS: dict[str, Any] = {"qlearning": QLearning, "sarsa": Sarsa}
 
 @dataclass(frozen=True)
 class SettlingStatement(Statement):
-    """What the statements have in common.
+    """The base of the statements about equilibria.
 
     Parameters
     ----------

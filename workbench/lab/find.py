@@ -1,4 +1,4 @@
-"""What a search returns: finds, and how much of the space was looked at."""
+"""The result of a search: its finds, and the share of the space that was looked at."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class SearchResult:
         return self.finds[i]
 
     def coverage(self) -> str:
-        """How much was looked at, and what follows from it, in words."""
+        """Describe how much was looked at, and what follows from it."""
         size = self.space.size
         if self.method != "exhaustive":
             return (
@@ -158,7 +158,7 @@ class SearchResult:
 
     @property
     def many(self) -> str:
-        """How many finds there are, in words."""
+        """The number of finds, in words."""
         return counted(len(self.finds), "find") if self.finds else "no find"
 
     def __repr__(self) -> str:

@@ -55,7 +55,7 @@ BUDGET = 4_000
 
 @dataclass(frozen=True)
 class _AboutLoops(Statement):
-    """What the two have in common."""
+    """The base of both statements about loops."""
 
     def symmetries(self) -> tuple[str, ...]:
         return "scale", "shift"
@@ -288,7 +288,7 @@ class OracleChatters(Statement):
 
 
 def reordered(P: POMDP, order: Sequence[Label]) -> POMDP:
-    """The same task with its actions in another order, which is what breaks ties among them."""
+    """Reorder the actions of a task. Their order breaks ties."""
     return POMDP.from_functions(
         name=P.name,
         A=order,
@@ -324,8 +324,8 @@ def gap_in_floats(P: POMDP, memory: str, step: Fraction, ties: str) -> float:
 def _batch_gaps(
     rewards: NDArray[np.float64], memory: str, step: Fraction, ties: str
 ) -> NDArray[np.float64]:
-    """The same gaps for many sequence tasks. The best value counts stochastic policies as far as
-    ascents find them."""
+    """Compute these gaps for many sequence tasks. The best value counts stochastic policies as far
+    as ascents find them."""
     found = batch.stuck(rewards, memory, float(step), ties)  # `exactly` decides
     gaps = np.where(found.stuck, found.gap / _sizes(rewards), -_CLOSE)
     return np.where(found.ended == "fixed", gaps, np.nan)
@@ -343,7 +343,7 @@ Certifier = Callable[[POMDP, str, Fraction, str], dict[str, Any] | None]
 
 @dataclass(frozen=True)
 class LoopEnd:
-    """Where a loop ends, exactly, whether something better is known to be possible, and the
+    """The exact end of a loop, whether something better is known to be possible, and the
     certificate."""
 
     value: Fraction

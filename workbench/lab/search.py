@@ -59,7 +59,7 @@ _A_MOMENT = 0.05
 
 @dataclass(frozen=True)
 class Job:
-    """What every piece of a search needs to know."""
+    """The settings that all pieces of a search share."""
 
     statement: Statement
     space: SequenceTasks
@@ -78,7 +78,7 @@ class Job:
 
 @dataclass
 class Piece:
-    """What was found in a piece."""
+    """The finds of a piece."""
 
     judged: int = 0
     looked_at: int = 0
@@ -321,7 +321,7 @@ def _in_order(job: Job, running: Any, until: float) -> Iterator[Piece]:
 
 
 class _State:
-    """How far a search is."""
+    """The progress of a search."""
 
     def __init__(self, job: Job):
         self.job, self.total = job, Piece()

@@ -169,12 +169,12 @@ class SequenceTasks:
 
     @cached_property
     def radices(self) -> tuple[int, ...]:
-        """How many digits each place of a code has."""
+        """The number of digits at each place of a code."""
         return (len(self.values),) * self.actions**self.length
 
     @cached_property
     def size(self) -> int:
-        """How many codes there are."""
+        """Count the codes."""
         return prod(self.radices)
 
     def settings(self) -> dict[str, Any]:
@@ -269,7 +269,7 @@ class SequenceTasks:
         return unit + apart // np.maximum(divisor, 1)
 
     def is_canonical(self, codes: Codes, kinds: Collection[str] = KINDS) -> NDArray[np.bool_]:
-        """Which of some codes are their own canonical form."""
+        """Whether each code is its own canonical form."""
         usable = self.usable(kinds)
         own = self.ranks(codes)
         good = self.ranks(self.normal(codes, usable)) == own
@@ -296,7 +296,7 @@ class SequenceTasks:
                 yield tuple(row)
 
     def count(self, kinds: Collection[str] = KINDS) -> int:
-        """How many classes there are, by listing them."""
+        """Count the classes by listing them."""
         return sum(1 for _ in self.classes(kinds))
 
     # ------------------------------------------------------------------ walking

@@ -42,7 +42,7 @@ Size = tuple[int, int, int, int, int]
 
 
 def cost(x: Fraction) -> int:
-    """What a number costs: small and round is cheap.
+    """The cost of a number. Small and round ones are cheap.
 
     >>> [cost(Fraction(x)) for x in (0, 1, -1, 2, "1/2", "-3/4")]
     [0, 2, 3, 4, 6, 19]

@@ -1,4 +1,4 @@
-"""The Atari games of Figures 6 and 12: Pong and Seaquest, for who has a GPU.
+"""The Atari games of Figures 6 and 12, Pong and Seaquest. They need a GPU.
 
 Runs are those of `workbench.interop.gym.atari`, with the settings that the paper takes. Each memory
 and seed has a folder of its own, in which an interrupted run goes on. The rules that judge what the
@@ -40,7 +40,7 @@ class AtariFigure:
         return f"{self.game}, {'DDQN' if self.learner == 'ddqn' else 'PPO'}, on a GPU"
 
     def folder(self, out: Path, memory: str, seed: int) -> Path:
-        """Where a run is kept."""
+        """The folder of a run."""
         return out / "atari" / self.id / f"{memory}-{seed}"
 
 
@@ -64,7 +64,7 @@ ATARI_FIGURES = {
 
 
 def judge_atari(figure: AtariFigure, finals: Mapping[str, Sequence[float]]) -> RuleAnswer:
-    """What the final rewards of each memory's seeds say of the figure's sentence."""
+    """Judge the figure's sentence by the final rewards of each memory's seeds."""
     if figure.id == "fig6-pong":
         return _is_comparable(finals["O3"], finals["K3"])
     if figure.id == "fig6-seaquest":

@@ -1,4 +1,4 @@
-"""The figures of the paper from their results: panels side by side, one legend below."""
+"""The figures of the paper, drawn from their results: panels side by side, one legend below."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def results_to_judge(results: Results) -> Results:
 
 
 def _kept(name: str, seeds: list[int]) -> NDArray[Any] | None:
-    """What the record has of some seeds of a run, drawn or judged ones."""
+    """The recorded data of some seeds of a run, drawn or judged ones."""
     if set(seeds) <= set(JUDGED):
         head, values, _ = name.partition("; values")
         name, seeds = head + _JUDGED + values, [seed - JUDGED[0] for seed in seeds]

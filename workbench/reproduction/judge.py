@@ -1,4 +1,4 @@
-"""What the paper says about its tabular figures, in our words, and whether results bear it out.
+"""The paper's sentences about its tabular figures, in our words, and their judges.
 
 A statement is one or more sentences, and each is taken apart into findings. A finding is a share of
 seeds, or of pairs of seeds (`statistics`), and a criterion: the share is above, or below, a number.
@@ -496,7 +496,7 @@ STATEMENTS = {
 
 
 def judge(id: str, results: Results, **changes: Any) -> Judgement:
-    """What the results of a figure say about a statement.
+    """Judge a statement by the results of a figure.
 
     Parameters
     ----------

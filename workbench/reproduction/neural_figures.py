@@ -129,12 +129,12 @@ class NeuralFigure:
 
     @property
     def by_episode(self) -> bool:
-        """Whether its rewards are counted by episode: else per 100 steps."""
+        """Whether rewards are counted by episode. Otherwise they are per 100 steps."""
         return self.task in EPISODIC
 
     @property
     def optimum(self) -> float:
-        """What the best history-based policy earns."""
+        """The reward of the best history-based policy."""
         return {"hallway_cookie": COOKIE_PACE, "hallway_keys": KEYS_PACE}.get(
             self.task, PER_EPISODE
         )
@@ -194,7 +194,7 @@ def _kind(id: str, memory: str) -> type[PPO] | type[DDQN]:
 
 
 def quick_figure(figure: NeuralFigure) -> NeuralFigure:
-    """The same figure with three seeds of 100 updates, for a first look. It is never recorded."""
+    """Shorten a figure to three seeds of 100 updates, for a first look. It is never recorded."""
     longest = max(learner.quantum for learner in figure.learners.values())
     return replace(figure, steps=100 * longest, unfinished=(), seeds=(0, 1, 2))
 

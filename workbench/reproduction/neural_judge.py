@@ -1,4 +1,4 @@
-"""What the paper says about Figures 6 and 12, judged by the rules of `docs/section-6-rules.md`.
+"""The paper's sentences about Figures 6 and 12, judged by the rules of `docs/section-6-rules.md`.
 
     solved       final reward >= 80% of the best history-based policy's
     learned      final reward >= random + a tenth of the way from there to the best
@@ -182,7 +182,7 @@ def on_all_runs(has: Sequence[bool], whole: int) -> RuleAnswer:
 
 
 def together(answers: Sequence[RuleAnswer]) -> RuleAnswer:
-    """What holds of several parts: all supported, or one contradicted."""
+    """The verdict on several parts: supported if all are, contradicted if one is."""
     if any(one == "contradicted" for one in answers):
         return "contradicted"
     return "supported" if all(one == "supported" for one in answers) else "undecided"
@@ -219,7 +219,7 @@ def _the_o(found: Standings) -> str:
 
 @dataclass(frozen=True)
 class Sentence:
-    """What the paper says about a figure, in our words, and how it is judged.
+    """A sentence of the paper about a figure, in our words, and its judge.
 
     Attributes
     ----------
@@ -312,7 +312,7 @@ SENTENCES = {
 
 @dataclass(frozen=True)
 class NeuralVerdict:
-    """A sentence, judged by the seeds that are there.
+    """A sentence, judged by the seeds that have finished.
 
     Attributes
     ----------
@@ -331,7 +331,7 @@ class NeuralVerdict:
 def judge_neural(
     figure: NeuralFigure, cells: Mapping[str, Sequence[NeuralCell]]
 ) -> list[NeuralVerdict]:
-    """What the paper says about a figure, judged by the cells that are there."""
+    """Judge the paper's sentences about a figure by the cells that are stored."""
     found = {name: Standing.of(cells[name], figure) for name in figure.learners}
     least, whole = min(len(one.final) for one in found.values()), len(figure.seeds)
     most = max(len(one.final) for one in found.values())
@@ -385,7 +385,7 @@ def table_rows(
 
 
 def writing_lines(cells: Mapping[str, Sequence[NeuralCell]]) -> list[str]:
-    """What the final greedy policies with each memory write and when, means over seeds, in
+    """Tell what the final greedy policies with each memory write and when, means over seeds, in
     words."""
     lines = []
     for name, own in cells.items():

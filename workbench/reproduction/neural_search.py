@@ -26,7 +26,7 @@ SearchItem = tuple[str, dict[str, Any], int]
 
 
 def missing_search(figure: NeuralFigure, path: Path = LOG) -> list[SearchItem]:
-    """What the search of a figure has not run yet, the LSTM last."""
+    """List the runs that the search of a figure lacks, the LSTM's last."""
     rows = read_log(path)
     return [
         (memory, settings, seed)

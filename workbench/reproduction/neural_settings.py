@@ -1,4 +1,4 @@
-"""The settings of Figures 6 and 12: what the search tries, its log, and what it found.
+"""The settings of Figures 6 and 12: the candidates of the search, its log, and its choice.
 
 Each memory of a figure, and the LSTM, is tried with the same settings (`CANDIDATES`), the same
 seeds (`SEARCH_SEEDS`, which no figure uses) and the steps of the figure itself (`STEPS`): a search

@@ -63,7 +63,7 @@ def paper_actor_critic(n: int, reading: Reading) -> ActorCritic:
 
 
 def with_readings(experiment: Experiment, readings: Iterable[Reading]) -> Experiment:
-    """The same with only some readings of actor-critic. Other methods stay."""
+    """Keep only some readings of actor-critic. Other methods stay."""
     kept = {(reading.update, reading.v) for reading in readings}
     panels = (
         p
@@ -175,7 +175,7 @@ FIGURES = {
 
 
 def quick(experiment: Experiment) -> Experiment:
-    """A shorter version: enough to see that everything works, not enough to judge by.
+    """Shorten an experiment: enough to see that everything works, not enough to judge by.
 
     >>> quick(FIGURE_11).length
     Length(seeds=5, steps=400000, every=10000)

@@ -191,7 +191,7 @@ def _section(section: Section, picture: bytes) -> str:
 
 
 def caption(experiment: Experiment) -> str:
-    """What a figure shows and with which settings, in a few sentences."""
+    """Describe a figure and its settings in a few sentences."""
     methods = "; ".join(dict.fromkeys(_described(panel.method) for panel in experiment.panels))
     codes = dict.fromkeys(code_version(panel.method) for panel in experiment.panels)
     end = f"Optimum {experiment.optimum:.4g}. {methods}. Code version {', '.join(codes)}."

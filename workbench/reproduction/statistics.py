@@ -100,7 +100,7 @@ def difference(x: ArrayLike, y: ArrayLike) -> Estimate:
 
 
 def exactly(x: float) -> Estimate:
-    """A number that does not depend on chance."""
+    """Estimate a number that does not depend on chance."""
     return Estimate(x, x, x, DETERMINISTIC)
 
 

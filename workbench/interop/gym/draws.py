@@ -150,7 +150,7 @@ def every_run(program: Callable[[Any], Result]) -> Iterator[tuple[Fraction, Resu
 
 
 class Draws:
-    """What stands in for `env.np_random`."""
+    """A stand-in for `env.np_random`."""
 
     def __init__(self, branches: Branches):
         self.branches = branches
@@ -266,7 +266,7 @@ class Draws:
 
 
 class StateDraws(Draws):
-    """What stands in for a `numpy.random.RandomState`."""
+    """A stand-in for a `numpy.random.RandomState`."""
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64) -> Any:
         return self.integers(low, high, size, dtype)
@@ -279,7 +279,7 @@ class StateDraws(Draws):
 
 
 class PlainDraws(Draws):
-    """What stands in for a `random.Random`."""
+    """A stand-in for a `random.Random`."""
 
     def randrange(self, start: Any, stop: Any = None, step: int = 1) -> int:
         values = range(start) if stop is None else range(start, stop, step)
@@ -297,7 +297,7 @@ class PlainDraws(Draws):
 
 
 def stand_in(generator: Any, draws: Draws) -> Draws | None:
-    """What takes the place of a random generator in one run. None for what is no generator."""
+    """Make the stand-in for a random generator in one run. None for what is no generator."""
     if isinstance(generator, StateDraws | np.random.RandomState):
         return StateDraws(draws.branches)
     if isinstance(generator, PlainDraws | random.Random):

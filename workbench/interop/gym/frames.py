@@ -80,7 +80,7 @@ class FrameMemory(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):  # 
         return self._picture(), float(r), terminated, truncated, info
 
     def _picture(self) -> dict[str, NDArray[Any]]:
-        """What `MemoryWrapper` holds, as arrays."""
+        """The contents of `MemoryWrapper`, as arrays."""
         o, m = self.env.o, self.env.m
         frames = np.zeros(self.observation_space["frames"].shape, dtype=np.uint8)
         frames[-1] = o

@@ -25,7 +25,7 @@ _EXTRA = "deep-peers"
 
 
 def _common(env: Any, learner: PPO, seed: int, device: str) -> dict[str, Any]:
-    """What both kinds of PPO are made with."""
+    """The arguments that both kinds of PPO take."""
     if learner.environments != env.num_envs:
         raise WorkbenchError(
             f"the settings are for {learner.environments} environments, not {env.num_envs}"

@@ -43,7 +43,7 @@ class Disagreement(CannotEnumerate):
 
 @dataclass(frozen=True)
 class Agreement:
-    """How an environment was compared with its model: steps played, and the p-value of chi-square.
+    """The comparison of an environment with its model: steps played, and the p-value of chi-square.
 
     `p_value` is None where too few outcomes are a matter of chance to compare frequencies.
     """

@@ -195,7 +195,7 @@ class Subject:
         self.prepare(env)
 
     def prepare(self, env: Any) -> None:
-        """What a kind of environment needs before it is explored."""
+        """Prepare an environment of this kind for exploration."""
 
     def copy(self, env: Any) -> Any:
         """An independent copy. Spaces and specifications are shared."""
@@ -256,7 +256,7 @@ class Subject:
 
 
 def _hashable(value: Any, what: str) -> Hashable:
-    """What somebody's function returned, made hashable where it is not."""
+    """Make what a user's function returned hashable."""
     try:
         hash(value)
     except TypeError:

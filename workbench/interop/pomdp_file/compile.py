@@ -60,7 +60,7 @@ Outcomes = dict[tuple[Code, Value], Value]
 
 @dataclass(frozen=True)
 class FileReading:
-    """How a file is to be read: the arguments of `load_pomdp`."""
+    """The arguments of `load_pomdp`: how to read a file."""
 
     first: str = "auto"
     goals: tuple[Label, ...] = ()
@@ -116,7 +116,7 @@ class _Compiler:
         return self.T[s * self.nA + a]
 
     def _shown(self, s: int, a: int) -> Row:
-        """What is observed on entering s by a."""
+        """The observations on entering s by a."""
         return self.O[s * self.nA + a]
 
     def _paid(self, s: int, a: int, s_next: int) -> set[Value]:
@@ -139,7 +139,7 @@ class _Compiler:
         return ends, silent
 
     def _pairs(self, goal: Label) -> list[Code]:
-        """What a goal names: a state, or a pair (state, action)."""
+        """Look up a goal: a state, or a pair (state, action)."""
         S, A = self.states, self.actions
         try:
             if goal not in S and isinstance(goal, tuple) and len(goal) == 2:
@@ -223,7 +223,7 @@ class _Compiler:
         )
 
     def _entered(self) -> tuple[dict[int, tuple[int, int]], list[bool]]:
-        """What the states that are entered show, and which states are split.
+        """List what each entered state shows, and which states are split.
 
         What a state shows is told by a pair (s', a), the row of O. It is split if a reward depends
         on the observation, or if two ways to enter it show different things.
@@ -244,7 +244,7 @@ class _Compiler:
         return shown, split
 
     def _outcomes(self, split: list[bool]) -> dict[Code, Outcomes]:
-        """What each pair (s, a) leads to. States that are split come once for each observation."""
+        """The outcomes of each pair (s, a). Split states come once for each observation."""
         found: dict[Code, Outcomes] = {}
         count = 0
         for s, a in product(range(self.nS), range(self.nA)):

@@ -123,7 +123,7 @@ def parse_record(source: Source, exact: bool, limit: int) -> Record:
 
 
 class Record:
-    """What a file says, before it means anything.
+    """The parsed text of a file, before it is interpreted.
 
     Each method reads one thing at token `i` and moves past it.
 
@@ -236,7 +236,7 @@ class Record:
         return value
 
     def _numbers(self, shape: tuple[int, ...], what: str, hint: str = "") -> list[Value]:
-        """As many numbers as a table of this shape has, and not one more."""
+        """Read exactly as many numbers as a table of this shape has."""
         count, first = math.prod(shape), self.i
         wanted = self.tokens[first : min(first + count, self.end)]
         try:
@@ -372,7 +372,7 @@ class Record:
             self.start = at, self._even(self._some_states(states, star=False))
 
     def _even(self, chosen: Collection[int]) -> list[Value]:
-        """The same probability for each of the chosen states."""
+        """Give each of the chosen states the same probability."""
         weights: list[Value] = [self.one * 0] * len(self.names["states"])
         for s in chosen:
             weights[s] = self.one / len(chosen)
@@ -417,7 +417,7 @@ class Record:
     def _rows(
         self, letter: str, words: tuple[str, ...], shape: tuple[int, ...]
     ) -> str | list[Value]:
-        """What fills whole rows: one of the words, or numbers."""
+        """Read the contents of whole rows: one of the words, or numbers."""
         word, first = self.tokens[self.i], self.i
         if word in words:
             if word == "reset" and letter == "O":

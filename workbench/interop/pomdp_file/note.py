@@ -61,7 +61,7 @@ def note(P: POMDP, text: str) -> str:
 
 
 def read_note(source: Source, limit: int) -> POMDP | None:
-    """The model that a file holds in its comment. None if it has no such comment."""
+    """Read the model in a file's comment. None if it has no such comment."""
     found = _NOTE.search(source.text)
     if found is None:
         return None

@@ -107,7 +107,7 @@ class Source:
         return PomdpFileError(message, self.name, *self.place(k), expected=expected)
 
     def fault(self, k: int, message: str) -> PomdpFileError:
-        """What stands at token k is well formed but cannot be meant."""
+        """Report token k, which is well formed but cannot be meant."""
         return PomdpFileError(message, self.name, *self.place(k))
 
     def fault_at_line(self, line: int, message: str) -> PomdpFileError:

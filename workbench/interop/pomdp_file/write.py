@@ -40,7 +40,7 @@ def pomdp_text(P: POMDP) -> str:
 
 
 def _lines(P: POMDP) -> list[str]:
-    """What every program reads."""
+    """Write the lines that every program reads."""
     (S, states), (O, observations), (A, actions) = (_names(list(x)) for x in (P.S, P.O, P.A))
     transitions, rewards = list[str](), list[str]()
     for s in range(len(S)):
@@ -94,7 +94,7 @@ def _moves(P: POMDP, row: int) -> tuple[dict[int, Number], dict[int, Number]]:
 
 
 def _names(labels: list[Label]) -> tuple[list[str], str]:
-    """How states, actions or observations are written, and the line that declares them."""
+    """The written names of states, actions or observations, and the line that declares them."""
     names = [x for x in labels if isinstance(x, str) and _STRICT_NAME.fullmatch(x)]
     if len(names) == len(labels) and not RESERVED & set(names):
         return names, " ".join(names)
