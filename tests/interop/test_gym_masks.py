@@ -85,5 +85,6 @@ def test_masks_that_are_not_seen_are_refused():
 def test_the_mask_of_taxi_leaves_out_what_does_nothing():
     taxi = from_gymnasium("Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3",
                           mask="action_mask", rollouts=100)  # fmt: skip
+    assert "read from its own table" in taxi.note
     assert len(taxi.p.s_next) == 1_116
     assert best_memoryless(taxi).value == pytest.approx(6.327464314919365)

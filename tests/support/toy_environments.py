@@ -208,6 +208,30 @@ class Ageing(Line):
         return self.age, float(over), over, False, {}
 
 
+class Listed(gymnasium.Env):
+    """Spells its outcomes out as toy-text environments do: a coin, thrown until it shows 1."""
+
+    def __init__(self, cheats=False):
+        self.observation_space = gymnasium.spaces.Discrete(2)
+        self.action_space = gymnasium.spaces.Discrete(1)
+        self.initial_state_distrib = np.array([1.0, 0.0])
+        self.P = {
+            0: {0: [(0.5, 0, -1, False), (0.5, 1, 2, True)]},
+            1: {0: [(1.0, 1, 0, True)]},
+        }
+        self.cheats = cheats
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.s = 0
+        return 0, {}
+
+    def step(self, action):
+        falls = self.np_random.random() < (0.75 if self.cheats else 0.5)
+        self.s = int(not falls)
+        return self.s, -1 if falls else 2, not falls, False, {}
+
+
 class Partial(Line):
     """Behaves otherwise when it is watched: its slips are rarer where draws are enumerated."""
 

@@ -8,11 +8,16 @@ and what it pays are looked up in the model's row of the state and action before
                   large that it would occur in one of a million right models
 
 Either ends in `Disagreement`, which names the row. Outcomes with m < 5 are counted together.
+
+A table that an environment brings along is a claim about all its rows, and may leave something out
+that random play never reaches: the fickle passenger of Taxi changes its mind once it sits in the
+taxi. Such a table is compared by a *tour* as well, which goes to every row by shortest paths, in
+many short episodes, since what a table leaves out may be drawn at the reset.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +33,12 @@ _FEWEST = 5
 """Outcomes expected less often than this are counted together."""
 
 _IMPROBABLE = 1e-6
+
+_NEW_ROWS_OF_AN_EPISODE = 10
+"""A tour begins a new episode after so many rows that were not tried before."""
+
+_MOST_STEPS_FOR_A_ROW = 40
+"""A tour ends after so many steps for each row: some may be too improbable to get to."""
 
 _SEED = 3_141_592_653
 """Of the actions. An environment that keeps a generator of the same seed would draw along."""
@@ -45,17 +56,20 @@ class Disagreement(CannotEnumerate):
 class Agreement:
     """The comparison of an environment with its model: steps played, and the p-value of chi-square.
 
-    `p_value` is None where too few outcomes are a matter of chance to compare frequencies.
+    `p_value` is None where too few outcomes are a matter of chance to compare frequencies; `rows`
+    says how many rows a tour has tried, None without one.
     """
 
     steps: int
     p_value: float | None
+    rows: str | None = None
 
     def __str__(self) -> str:
         frequencies = (
             "" if self.p_value is None else f", frequencies by chi-square (p = {self.p_value:.2g})"
         )
-        return f"agrees with {self.steps:,} steps of the environment{frequencies}"
+        tour = "" if self.rows is None else f", in {self.rows} states and actions"
+        return f"agrees with {self.steps:,} steps of the environment{tour}{frequencies}"
 
 
 @dataclass(frozen=True)
@@ -89,6 +103,7 @@ def compare_with_rollouts(
     rows: Mapping[tuple[int, int], Row],
     steps: int,
     tell: Callable[[str], None],
+    tour: bool = False,
 ) -> Agreement:
     """Play the environment and compare. Raises `Disagreement` if the model is wrong.
 
@@ -96,12 +111,16 @@ def compare_with_rollouts(
     ----------
     mu, rows : the model: the law of the start, and of (state, reward) after state and action.
     steps : how many steps to play at random.
+    tour : go to every row afterwards.
     """
     rng = np.random.default_rng(_SEED)
+    guide = _Guide(rows) if tour else None
     begun: Counter[Any] = Counter()
     counts: dict[tuple[int, int], Counter[Any]] = {}
     place: int | None = None
-    for t in range(1, steps + 1):
+    t = 0
+    while t < steps or (guide is not None and guide.left and t < steps + guide.most_steps):
+        t += 1
         if place is None:
             place = _reset(played, rng)
             if place not in mu:
@@ -111,6 +130,12 @@ def compare_with_rollouts(
             begun[place] += 1
         there = [j for j in range(len(played.actions)) if (place, j) in rows]
         j = there[int(rng.integers(len(there)))]
+        if guide is not None and t > steps:
+            chosen = guide.action(place)
+            if chosen is None:
+                place = None
+                continue
+            j = chosen
         obs, r, terminated, truncated, info = played.env.step(played.actions[j])
         after = played.place(played.env, obs, bool(terminated))
         if after is None:
@@ -130,7 +155,44 @@ def compare_with_rollouts(
         if t % 100 == 0:
             tell(f"{t:,} steps played for comparison")
     judged = [(rows[key], found) for key, found in counts.items()]
-    return Agreement(steps, _p_value([(mu, begun), *judged]))
+    tried = None if guide is None else f"{len(counts):,} of {len(rows):,}"
+    return Agreement(t, _p_value([(mu, begun), *judged]), tried)
+
+
+class _Guide:
+    """Chooses the actions of a tour: along a shortest path to a row that was not tried yet."""
+
+    def __init__(self, rows: Mapping[tuple[int, int], Row]):
+        self.left = set(rows)
+        self.most_steps = _MOST_STEPS_FOR_A_ROW * len(rows)
+        self.leads: dict[int, dict[int, list[int]]] = {}
+        for (place, j), row in rows.items():
+            self.leads.setdefault(place, {})[j] = [after for after, _ in row]
+        self.new = 0
+
+    def action(self, place: int) -> int | None:
+        """The next action. None to begin a new episode."""
+        if self.new >= _NEW_ROWS_OF_AN_EPISODE:
+            self.new = 0
+            return None
+        first: dict[int, int | None] = {place: None}
+        """For each state met, the action that the path to it begins with."""
+        waiting = deque([place])
+        while waiting:
+            here = waiting.popleft()
+            for j, following in self.leads.get(here, {}).items():
+                begins = first[here]
+                action = j if begins is None else begins
+                if (here, j) in self.left:
+                    if here == place:
+                        self.left.discard((here, j))
+                        self.new += 1
+                    return action
+                for after in following:
+                    if after not in first:
+                        first[after] = action
+                        waiting.append(after)
+        return None
 
 
 def _reset(played: Played, rng: np.random.Generator) -> int:

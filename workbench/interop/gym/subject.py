@@ -148,15 +148,11 @@ def layers(env: Any) -> list[Any]:
     return found
 
 
-def _no_state_of_toys(env: Any) -> tuple[str, ...]:
-    """Attributes of Gymnasium's toys that are no part of the state.
-
-    They hold the list of outcomes, whose copies would take most of the time, and what is drawn.
-    """
-    if not type(env.unwrapped).__module__.startswith("gymnasium.envs.toy_text"):
-        return ()
-    names = ("P", "initial_state_distrib", "lastaction", "taxi_orientation")
-    return tuple(name for name in names if hasattr(env.unwrapped, name))
+def _tables(env: Any) -> tuple[str, ...]:
+    """The attributes in which Gymnasium's toys list their outcomes. Copying them, and comparing
+    them for each state, would take most of the time."""
+    listed = type(env.unwrapped).__module__.startswith("gymnasium.envs.toy_text")
+    return tuple(x for x in ("P", "initial_state_distrib") if listed and hasattr(env.unwrapped, x))
 
 
 def without_limits(env: Any) -> Any:
@@ -208,7 +204,7 @@ class Subject:
 
     def constants(self, env: Any) -> list[Any]:
         """What copies share because it is known not to change."""
-        return [getattr(env.unwrapped, name) for name in _no_state_of_toys(env)]
+        return [getattr(env.unwrapped, name) for name in _tables(env)]
 
     def take_draws(self, env: Any, draws: Draws) -> None:
         """Have a copy draw from `draws`, whichever generators it holds."""
@@ -229,7 +225,7 @@ class Subject:
                 (name if depth == 0 else f"{type(layer).__name__}.{name}", canonical(value, name))
                 for depth, layer in enumerate(reversed(layers(env)))
                 for name, value in sorted(vars(layer).items())
-                if name not in (*_NO_STATE, *_no_state_of_toys(env)) and not _is_space(value)
+                if name not in (*_NO_STATE, *_tables(env)) and not _is_space(value)
             ]
         )
 
