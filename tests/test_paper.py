@@ -62,6 +62,7 @@ def test_the_report_tells_which_parts_agree(tmp_path, monkeypatch, capsys):
 
     parts = (
         part("good", "print(361 / 400)"),
+        part("busy", "import time\nwhile time.process_time() < 2: pass"),
         part("shown", "pass", compares=False),
         part("wrong", "raise SystemExit('1/4 is not 1/5')"),
         part("absent", "pass", tool="no-such-program"),
@@ -76,11 +77,13 @@ def test_the_report_tells_which_parts_agree(tmp_path, monkeypatch, capsys):
         "| wrong | numbers of wrong | DIFFERS (exit 1) |",
         "| absent | numbers of absent | left out: needs no-such-program |",
         "| long | numbers of long | stopped after 1 s |",
-        "5 of 5 parts",
+        "6 of 6 parts",
         "0.9025",
         "1/4 is not 1/5",
     ):
         assert line in text
+    cells = next(line for line in text.splitlines() if line.startswith("| busy |")).split("|")
+    assert float(cells[-2]) >= 2  # seconds of one core
     assert artifact.main(["-o", str(tmp_path), "--only", "good"]) == 0
     assert "1 of 1 parts" in (tmp_path / "report.md").read_text()
 
