@@ -53,6 +53,13 @@ def test_a_row_is_open_where_two_actions_that_differ_may_be_the_largest():
                 assert not tied[o].any()
 
 
+def test_a_tie_names_all_that_may_be_the_largest():
+    tied_at, tied, taken = np.array([-1]), np.zeros((1, 3), bool), np.array([9])
+    q, one = np.array([[0.5, 1.0, 0.75]]), np.ones(1)
+    kernels.note_ties(4, q, one, 0.125, np.array([1]), one, tied_at, tied, taken)
+    assert (tied_at[0], taken[0], tied.tolist()) == (4, 1, [[False, True, True]])
+
+
 @pytest.mark.parametrize("error", [1e-9, 0.02, 0.05, 0.2])
 def test_actions_that_are_close_at_a_random_policy_too_are_alike(error):
     unrolled = unroll(augment(recall4(), "B1"), np.arange(8), "visits")
@@ -306,6 +313,9 @@ def test_loops_make_the_iterates_of_the_definition_and_may_pass_over_some(seed, 
             assert loop.state.since[b].tolist() == since.tolist()
             assert (loop.state.tied_at[b] >= 0).any() <= twins
             assert not loop.state.unsure[b]
+            if twins and is_fixed and step < 1:  # it was asked of a random policy as well
+                one, other = loop.state.alike[b, before == 1, 1:].T
+                assert (one == other).all()
         assert every.state.pi[b] == pytest.approx(pi, abs=1e-12)
         if skipping.state.n[b] == every.state.n[b]:
             assert skipping.state.pi[b] == pytest.approx(pi, abs=1e-12)
