@@ -272,8 +272,10 @@ def test_a_goal_stays_greedy_where_no_coefficient_of_a_difference_is_negative():
 
 
 @pytest.mark.parametrize("twins", [False, True])
-@pytest.mark.parametrize("size", [F(1, 20), F(1)])
-@pytest.mark.parametrize(("seed", "steps"), [(0, 2), (8, 2), (11, 3)])
+@pytest.mark.parametrize(
+    ("seed", "steps", "size"),
+    [(0, 2, F(1, 20)), (0, 2, F(1, 4)), (3, 2, F(1, 8)), (8, 2, F(1)), (11, 3, F(1, 4))],
+)
 def test_loops_make_the_iterates_of_the_definition_and_may_pass_over_some(seed, steps, size, twins):
     P, same, first = layers(seed, steps, twins=twins), np.tile(np.arange(3), (3, 1)), 0.5
     task = unroll(P, np.arange(3), "visits")
@@ -320,5 +322,5 @@ def test_loops_make_the_iterates_of_the_definition_and_may_pass_over_some(seed, 
         if skipping.state.n[b] == every.state.n[b]:
             assert skipping.state.pi[b] == pytest.approx(pi, abs=1e-12)
         assert not np.isnan(every.values[b, : every.state.n[b]]).any()
-    if (seed, size, twins) == (8, F(1, 20), False):
+    if (seed, size, twins) == (0, F(1, 20), False):
         assert np.isnan(skipping.values).sum() > 8
