@@ -22,7 +22,6 @@ from workbench.core.assess import look_at
 from workbench.core.errors import NotExact, PolicyError, WorkbenchError, WrongType
 from workbench.core.fields import FLOATS, dynamics
 from workbench.core.improve import improve, iterates, start_loop
-from workbench.core.loop_kernels import smallest_period
 from workbench.core.steps import shrinking_steps
 from workbench.text import brief
 
@@ -179,13 +178,6 @@ def test_rows_whose_visits_underflow_count_as_unvisited():
     run = improve(P, uniform(P), step=0.1)
     assert run.ended == "fixed"
     assert run.limit[4, "on"] == Fraction(1, 2)
-
-
-@given(st.lists(st.integers(0, 2), min_size=1, max_size=30))
-def test_the_smallest_period_is_the_smallest(marks):
-    array = np.array(marks, dtype=np.uint64)
-    slow = next(p for p in range(1, len(marks) + 1) if marks[p:] == marks[: len(marks) - p])
-    assert smallest_period(array, np.empty(len(marks) + 1, dtype=np.int64)) == slow
 
 
 # ---------------------------------------------------------------------- what theory says

@@ -279,13 +279,14 @@ class Live:
         self.keeping: list[Any] = []
         self.later: list[Any] = []
         for x in gc.get_objects():
-            if isinstance(x, FunctionType):
+            kind = type(x)  # `isinstance` would ask a weak reference, whose object may be gone
+            if kind is FunctionType:
                 self.functions.setdefault(x.__code__.co_filename, []).append(x)
-            elif isinstance(x, Dispatcher) and x.py_func.__module__.startswith("workbench"):
+            elif issubclass(kind, Dispatcher) and x.py_func.__module__.startswith("workbench"):
                 self.kernels.setdefault(x.py_func.__name__, []).append(x)
-            elif isinstance(x, Kernel):
+            elif kind is Kernel:
                 self.later.append(x)
-            elif type(x) is CACHE and str(x.__module__).split(".")[0] in OURS:
+            elif kind is CACHE and str(x.__module__).split(".")[0] in OURS:
                 self.keeping.append(x)
 
     def compiled_from(self, names: set[str]) -> set[str]:
@@ -350,7 +351,7 @@ def run_anew(mutant: Mutant, functions: list[FunctionType]) -> set[str]:
     here = import_module(dotted.removesuffix(".__init__"))
     made: dict[str, Any] = dict(vars(here))
     exec(compile(mutant.text, str(mutant.path), "exec", dont_inherit=True), made)
-    by_name = {f.__qualname__: f for f in gc.get_objects() if isinstance(f, FunctionType)
+    by_name = {f.__qualname__: f for f in gc.get_objects() if type(f) is FunctionType
                and f.__globals__ is made}  # fmt: skip
     for f in functions:
         if other := by_name.get(f.__qualname__):
