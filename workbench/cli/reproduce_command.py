@@ -347,7 +347,7 @@ def _show_figure(
         (name, seeds, got, solved, values, _interval_text(reach[name]), ends)
         for name, seeds, got, solved, values, ends in table_rows(figure, cells)
     )
-    notes = (
+    notes: tuple[str, ...] = (
         f"Up to {len(figure.seeds)} seeds of {figure.steps:,} time steps. The best reward per "
         f"{unit} is {figure.optimum:.3f}; at random it is {AT_RANDOM[figure.task]:.3f}"
         f"{_lines_text(lines)}.",
