@@ -28,6 +28,7 @@ from workbench.deep import train as training  # noqa: E402
 from workbench.deep.closed_loop import close_loop  # noqa: E402
 from workbench.deep.neural_run import NeuralRun, pays_success_only  # noqa: E402
 from workbench.deep.train import Diverged, Stopped  # noqa: E402
+from workbench.executors.executor import Cancelled, own  # noqa: E402
 from workbench.learning import sampling  # noqa: E402
 from workbench.learning.run import Run  # noqa: E402
 
@@ -93,6 +94,19 @@ def test_a_seed_gives_a_run_to_the_last_bit_whatever_runs_beside_it(run, product
     assert not np.array_equal(run.tables["h"][0], run.tables["h"][1])
     longer = learn(product, SMALL, steps=20_000, seeds=[1], every=20_000)
     assert np.array_equal(longer.tables["h"][0], run.tables["h"][1])  # nor how it is cut
+
+
+def test_a_run_ends_with_its_block_where_nobody_waits_for_it(product, monkeypatch):
+    told = []
+
+    def beat(done):
+        told.append(done)
+        raise Cancelled
+
+    monkeypatch.setattr(own, "beat", beat, raising=False)  # as in a thread of an executor
+    with pytest.raises(Cancelled):
+        learn(product, SMALL, steps=20_480, seeds=[1], every=5_120)
+    assert told == [5_120]
 
 
 def test_the_network_of_a_pair_is_followed_where_it_gets_to(run, product):
