@@ -135,6 +135,14 @@ def period(marks, settle):
     return 0
 
 
+def test_the_smallest_period_is_the_smallest():
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        marks = rng.integers(0, 3, rng.integers(1, 12)).tolist()
+        slow = next(p for p in range(1, len(marks) + 1) if marks[p:] == marks[: len(marks) - p])
+        assert kernels.smallest_period(marks, np.empty(len(marks) + 1, np.int64)) == slow
+
+
 def test_a_period_is_one_of_the_end_that_earlier_policies_do_not_count_in():
     rng, seen = np.random.default_rng(2), set()
     for _ in range(400):
