@@ -276,6 +276,13 @@ def test_a_goal_stays_greedy_where_no_coefficient_of_a_difference_is_negative():
         assert (leaves.tolist(), *found[:2]) == (due.tolist(), not due.any(), sure)
         assert found[2] == pytest.approx(cut if is_known else 0.0, rel=1e-6)
         several.add((bool(found[0]), bool(sure), found[2] > 0))
+        # a batch looks at pi itself, whatever was worked on before
+        evaluate_policy(task.tables, task.R, np.full(pi.shape, 1 / 3), work)
+        batch, is_sure, off = np.full((1, nO), 9, np.uint8), np.zeros(1, bool), np.array([error])
+        segment.look_ahead(
+            task.tables, task.R[None], pi[None], goal[None], off, alike, work, batch, is_sure
+        )
+        assert (batch[0].tolist(), is_sure[0]) == (due.tolist(), sure)
     assert len(several) >= 4
 
 
