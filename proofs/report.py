@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from proofs.inline_math import inline_math
 from proofs.ledger import LEDGER, SECTIONS, VERDICTS, Claim, LedgerEntry, section_of
 from proofs.ledger.places import NOTEBOOKS, REQUIRED
 from workbench.checker.ledger_file import requirements_of
 from workbench.core.errors import WorkbenchError
 from workbench.output import write_whole
-from workbench.text import duration
+from workbench.text import duration, escape_html
 
 COLOURS = {
     "proved": "green",
@@ -177,6 +179,81 @@ def write_json(entries: list[LedgerEntry], path: Path) -> None:
     """Everything, for other programs and for `workbench verify --recheck`."""
     text = json.dumps([entry.as_json() for entry in entries], indent=1, default=str)
     write_whole(path, text + "\n")
+
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #222 }
+table { border-collapse: collapse; width: 100% }
+td, th { text-align: left; vertical-align: top; padding: .3rem .6rem;
+pre { background: #f6f6f6; padding: .8rem; overflow-x: auto; font-size: 13px }
+.proved { color: #1a7f37 } .checked { color: #0b7285 } .supported { color: #1c4fbf }
+.refuted { color: #a0228c }
+.open { color: #946200 } .argued { color: #4d7f1a } .misprint { color: #a0528c }
+"""
+
+
+def write_html(entries: list[LedgerEntry], path: Path) -> None:
+    """A page without anything outside it."""
+    rows = "".join(
+        f'<tr><td><a href="#{escape_html(e.id)}">{escape_html(e.id)}</a></td>'
+        f"<td>{escape_html(e.place)}</td>"
+        f"<td>{inline_math(e.statement)}</td>"
+        f'<td class="{e.verdict}">{e.verdict}</td><td>{inline_math(said(e))}</td></tr>'
+        for e in entries
+    )
+    sections = "".join(_section(e) for e in entries)
+    write_whole(
+        path,
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>The claims '
+        f"ledger</title><style>{_STYLE}</style>"
+        f"<h1>The claims ledger</h1><p>{escape_html(summary(entries))}.</p>"
+        f"<table><tr><th>id</th><th>place</th><th>statement</th><th>verdict</th>"
+        f"<th>evidence</th></tr>{rows}</table>{sections}</html>\n",
+    )
+
+
+def _section(e: LedgerEntry) -> str:
+    twins = "".join(
+        f"<li>{inline_math(what)}: {escape_html(verdict)}</li>" for what, verdict in e.twins
+    )
+    corrected = (
+        "<p>What holds instead: <a "
+        f'href="#{escape_html(e.corrected_by)}">{escape_html(e.corrected_by)}</a></p>'
+        if e.corrected_by
+        else ""
+    )
+    argument = _argument(e.argument)
+    steps = "".join(f"<li>{inline_math(line)}</li>" for line in step_lines(e)[1:])
+    if steps:
+        argument += f"<p>Steps ({e.shown_steps}):</p><ul>{steps}</ul>"
+    if formal := formal_lines(e):
+        text = escape_html("\n".join(formal[1:]))
+        argument += f"<p>{escape_html(formal[0])}</p><pre>{text}</pre>"
+    return (
+        f'<h2 id="{escape_html(e.id)}">{escape_html(e.id)} '
+        f"<small>{escape_html(e.place)}</small></h2>"
+        f"{_quoted(e)}"
+        f'<p>{inline_math(e.statement)}</p><p><b class="{e.verdict}">{e.verdict}</b>: '
+        f"{inline_math(said(e))}</p>"
+        f"{argument}{corrected}<p>Deliberately false variants:</p><ul>{twins}</ul>"
+    )
+
+
+def _quoted(e: LedgerEntry) -> str:
+    """The paper's own sentence, if the claim is about one."""
+    return f"<blockquote>{inline_math(e.quote)}</blockquote>" if e.quote else ""
+
+
+def _argument(text: str) -> str:
+    """Sentences with their formulas set. Tables and lists, which begin with blanks, as they are."""
+    blocks = []
+    for is_table, lines in groupby(text.splitlines(), key=lambda line: line.startswith(" ")):
+        told = "\n".join(lines)
+        blocks.append(
+            f"<pre>{escape_html(told)}</pre>" if is_table else f"<p>{inline_math(told)}</p>"
+        )
+    return "".join(blocks)
 
 
 HEAD = """# The claims of the paper

@@ -16,7 +16,8 @@ from workbench import POMDP, Policy, augment, evaluate, td_values, uniform
 from workbench.explorer.export import ExplorerEntry
 from workbench.explorer.html_page import explorer_page
 from workbench.lab.find import Find
-from workbench.lab.gallery import Gone
+from workbench.lab.gallery import GalleryEntry, Gone, find_json
+from workbench.lab.print import gallery_page
 from workbench.lab.statements import Verdict
 from workbench.tables.table import Vector
 
@@ -72,6 +73,7 @@ def pages(P: POMDP, word: str) -> dict[str, str]:
     E = augment(P, "OA1")
     pi = uniform(E)
     find = Find(P, Gone(word), Verdict(True, {word: word}), {"space": {word: word}, word: word})
+    record = find_json(find)
     found = {
         "task": P._repr_html_(),
         "augmented": E._repr_html_(),
@@ -80,6 +82,7 @@ def pages(P: POMDP, word: str) -> dict[str, str]:
         "td": td_values(E, pi)._repr_html_(),
         "vector": Vector(evaluate(E, pi).v.raw, E.S, title=word)._repr_html_(),
         "find": find._repr_html_(),
+        "gallery": gallery_page([GalleryEntry(word, find, record)]),
         "explorer": explorer_page([ExplorerEntry("id", P, word, word)], [[Fraction(0)] * 2] * 2),
         "stepper": widgets.episode_stepper(P, "OA1").text.value,
         "loop": widgets.oracle_explorer(P, "OA", 1).text.value,
@@ -167,3 +170,27 @@ def test_notes_are_escaped():
     found = evaluate(loop, Policy.deterministic(loop, {"o": "stay"}))
     assert EVIL in found.note  # else this test would say nothing
     assert EVIL not in found._repr_html_()
+
+
+def test_the_ledgers_page_escapes_everything(tmp_path):
+    pytest.importorskip("z3", reason="the extra `proofs` is not installed")
+    from proofs.ledger import load, run
+    from proofs.report import write_html
+
+    entry = run(load()["S5.oa1-encodes"])
+    path = tmp_path / "ledger.html"
+    shapes = []
+    for word in ("word", EVIL):
+        spoilt = replace(
+            entry,
+            id=word,
+            place=word,
+            statement=word,
+            evidence=word,
+            argument=word,
+            twins=tuple((word, word) for _ in entry.twins),
+            corrected_by=word,
+        )
+        write_html([spoilt], path)
+        shapes.append(Tags(path.read_text()).found)
+    assert shapes[0] == shapes[1]

@@ -56,6 +56,7 @@ READERS = {
     "certificates/critical.py",
     "certificates/fixed_regions.py",
     "certificates/set_bounds.py",
+    "lab/memory_statements.py",
 }
 """Modules that write down, or look for, results of `research`; beside them only commands do."""
 

@@ -155,6 +155,29 @@ def test_iterates_are_those_of_the_greedy_policy_and_of_no_other():
         recheck({**made, "ties": "first"} | {"highest": made["highest"], "iterates": 121})
 
 
+def test_greedy_is_unique_only_if_no_other_action_ties_before_or_behind_it():
+    """An action that does what the greedy one does, listed first or last, makes greedy two."""
+    made = json.loads(json.dumps(CERTIFICATES["falling-step"]()))
+    assert recheck(made)
+    found = [
+        [trouble_with_a_twin(made, action, first) for first in (True, False)]
+        for action in made["model"]["actions"]
+    ]
+    assert ["greedy is not unique"] * 2 in found
+
+
+def trouble_with_a_twin(made, action, first):
+    """What is said where another action does the same as a given one."""
+    twice = copy.deepcopy(made)
+    model = twice["model"]
+    model["p"] += [[s, "again", row] for s, a, row in model["p"] if a == action]
+    model["actions"] = ["again", *model["actions"]] if first else [*model["actions"], "again"]
+    try:
+        return recheck(twice)
+    except Spoiled as error:
+        return str(error)
+
+
 def test_one_better_action_is_enough_to_make_a_policy_no_fixed_point():
     cells = SimpleNamespace(actions=(0, 1, 2), action_values=lambda g: lambda i, j: F(3 - j))
     with pytest.raises(Spoiled, match="is no fixed point"):

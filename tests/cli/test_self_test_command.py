@@ -30,6 +30,7 @@ SPOILS = {
     "policy-value": (["value"], "40/31"),
     "q-values": (["q", 0, 2], "189/155"),
     "greedy-step": (["after"], "128/106"),
+    "falling-step": (["rate"], "-5/121"),
     "td-values": (["q", 0, 2], "6860/8000"),
     "value-bound": (["bound"], "27/11"),
     "same-sequences": (["memory", "eta"], [[0, "3/4"], [1, "1/4"]]),

@@ -1,15 +1,18 @@
-"""The gallery: finds kept, read back, re-checked, shown; damage is seen."""
+"""The gallery: finds kept, read back, re-checked, shown; damage is seen; a find becomes a claim."""
 
 import copy
-import hashlib
+import html.parser
 import json
 import re
+from fractions import Fraction
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from pomdps import gravity, recall4
+from pomdps import recall4
+from proofs.ledger import LEDGER, run
+from proofs.ledger.from_gallery import claim_from, write_claim
 from workbench import load_pomdp
 from workbench.checker.recheck import recheck
 from workbench.checker.spoiled import Spoiled
@@ -18,13 +21,19 @@ from workbench.cli.search_command import search_command
 from workbench.core.errors import UnknownLabel, WorkbenchError
 from workbench.lab.find import Find
 from workbench.lab.gallery import Damaged, Gallery, check_entry, gallery_folder
-from workbench.lab.print import described_html, diagram, figure7
+from workbench.lab.print import diagram, figure7, gallery_page
 from workbench.lab.sequences import discounted_sequence_task
-from workbench.lab.statements import as_statement, statements
+from workbench.lab.small_models import DeterministicPOMDPs, SparsePOMDPs
+from workbench.lab.statements import as_statement
 from workbench.results.json import model_json
+
+HALF = Fraction(1, 2)
 
 TRAP = [[-1, 0, 2], [0, 1, 0], [0, 0, 0]]
 """Recall4 after shrinking: B1, B2, B3 end at 1, OA1 at 2."""
+
+FALLING = DeterministicPOMDPs(2, 2, 1, 0, 1, gamma=HALF).task((0, 1, 0, 2, 0, 0, 1, 1, 0, 0, 1))
+SIDES = SparsePOMDPs(4, 1, 2, 0, 0, starts=3, start_parts=4, ends=False, gamma=HALF)
 
 
 def found(P, name, **parameters):
@@ -42,12 +51,18 @@ def trap():
 
 def finds():
     """One of each kind of certificate."""
+    two_starts = DeterministicPOMDPs(3, 2, 2, 0, 1, starts=2, forward=True, gamma=1)
+    recall2 = discounted_sequence_task([[[0, 0], [0, 0]], [[0, 1], [0, 0]]], Fraction(9, 10))
     return [
         trap(),
-        found(discounted_sequence_task([[0, 5], [4, 2]]), "oracle-chatters", memory="B1"),
-        found(discounted_sequence_task([[3, 2], [0, 4]]), "larger-does-worse"),
-        found(discounted_sequence_task([[0, 1], [1, 0]]), "no-fixed-point"),
-        found(discounted_sequence_task([[[0, 1], [0, 0]], [[0, 0], [0, 0]]]), "encodes-optimum"),
+        found(FALLING, "greedy-lowers"),
+        found(
+            two_starts.task((0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 3)),
+            "zero-discrepancy-memory-helps",
+        ),
+        found(SIDES.task((8, 5, 7, 6, 0, 0, 0, 0, 0, 0, 1, 1, 28)), "bound-not-expressive"),
+        found(discounted_sequence_task([[0, 0], [0, 0]]), "expressive-not-by-bound"),
+        found(recall2, "td-greedy-leaves-optimum", memory="OA1"),
     ]
 
 
@@ -63,7 +78,7 @@ def kept(tmp_path_factory):
 
 
 def test_what_is_kept_is_read_back(kept):
-    assert len(kept.names()) == 5
+    assert len(kept.names()) == 6
     for find in finds():
         entry = kept.get(find.statement.name)
         assert model_json(entry.find.task) == model_json(find.task)
@@ -116,6 +131,10 @@ def test_a_certificate_that_says_something_else_is_refused():
     second["phases"] = second["phases"][:-1] or [[None, []]]
     with pytest.raises(Spoiled):
         recheck(second)
+    (step,) = copy.deepcopy(found(FALLING, "greedy-lowers").verdict.certificates)
+    step["rate"] = "-1"
+    with pytest.raises(Spoiled, match="at the rate -4/121, not -1"):
+        recheck(step)
 
 
 def test_the_folder_is_here_unless_said_otherwise(monkeypatch, tmp_path):
@@ -149,17 +168,72 @@ def test_recall4_looks_like_figure_7_of_the_paper():
     ]
 
 
-def test_a_find_is_shown_with_its_table_and_its_picture(kept):
-    for entry in kept.entries():
-        shown = described_html(entry.find)
-        assert shown.count("<table class='figure7'>") == shown.count("<svg") == 1
-        assert all(key in shown for key in entry.find.verdict.facts)
+class Outline(html.parser.HTMLParser):
+    """Open tags, and where a page points to."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.pictures = [], [], 0
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "line", "circle", "path"):
+            self.open.append(tag)
+        self.pictures += tag == "svg"
+        self.links += [x for key, x in attrs if key in ("href", "src")]
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_nothing_else(kept):
+    entries = kept.entries()
+    text = gallery_page(entries)
+    outline = Outline()
+    outline.feed(text)
+    assert outline.open == []
+    assert all(link.startswith("#") for link in outline.links)
+    assert outline.pictures == 3
+    for entry in entries:
+        assert entry.name in text
 
 
 def test_pictures_are_made_for_small_sequence_tasks_only():
     assert diagram(trap().task).startswith("<svg")
-    assert diagram(gravity()) == ""
+    assert diagram(FALLING) == ""
     assert diagram(discounted_sequence_task([[[[0, 1, 2]] * 3] * 3] * 3)) == ""
+
+
+# ---------------------------------------------------------------------- claims
+
+
+def test_every_find_is_a_claim_with_a_twin_that_is_refuted(kept):
+    for name in kept.names():
+        entry = run(claim_from(name, folder=kept.folder))
+        assert entry.ok, name
+        for certificate in entry.certificates:
+            assert recheck(certificate)
+
+
+def test_a_claim_of_a_task_that_does_not_show_it_fails():
+    find = trap()
+    wrong = Find(discounted_sequence_task([[0, 1], [2, 0]]), find.statement, find.verdict)
+    assert run(claim_from(wrong, "L.wrong")).verdict == "refuted"
+
+
+def test_a_claim_can_be_written_as_a_module(tmp_path, monkeypatch):
+    write_claim(trap(), "L.trap", tmp_path / "trap_as_claim.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    import trap_as_claim  # noqa: F401
+
+    try:
+        entry = run(LEDGER["L.trap"])
+        assert entry.ok
+        assert "B1 ends at: 1" in entry.argument
+    finally:
+        del LEDGER["L.trap"]
 
 
 # ---------------------------------------------------------------------- on the command line
@@ -192,6 +266,8 @@ def test_the_command_finds_shrinks_keeps_shows_and_checks(command, tmp_path):
     assert path.stem in command("gallery")
     assert "certificates: oracle-loop, oracle-loop" in command("gallery", "show", path.stem[-8:])
     assert "1 of 1 right" in command("gallery", "check")
+    command("gallery", "--html", "all.html")
+    assert (tmp_path / "all.html").read_text().count("<article") == 1
     assert "POMDP" in command("gallery", "save", path.stem)
     assert len(load_pomdp(tmp_path / f"{path.stem}.POMDP").A) == 3
     path.write_text(path.read_text().replace('"ties": "last"', '"ties": "first"'))
@@ -200,33 +276,28 @@ def test_the_command_finds_shrinks_keeps_shows_and_checks(command, tmp_path):
     assert "WRONG" in result.output
 
 
-def test_a_find_of_a_statement_that_is_gone_keeps_its_words(tmp_path):
-    name = trap().save(tmp_path)
-    path = tmp_path / f"{name}.json"
-    record = json.loads(path.read_text())
-    record["statement"] = {"name": "greedy-lowers", "parts": 2}
-    del record["sha256"]
-    record["sha256"] = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-    path.write_text(json.dumps(record))
-    entry = Gallery(tmp_path).get(name)
-    assert entry.find.statement.sentence() == trap().statement.sentence()
-    assert check_entry(entry)[-1] == "the statement is not here: not judged again"
-
-
-def test_the_list_names_every_statement(command):
+def test_the_list_names_every_statement_and_space(command):
     text = command("search", "--list")
-    assert all(name in text for name in statements())
+    for name in ("oracle-stuck", "greedy-lowers", "sequences", "automata"):
+        assert name in text
     assert "holds no finds yet" in command("gallery")
 
 
-def test_options_reach_the_search(command):
+def test_other_spaces_and_options_reach_the_search(command):
     text = command(
-        "search no-fixed-point -m none --length 3 --actions 2 --lowest 0 --highest 1 --by 1/2 "
-        "--gamma 9/10 --method random --seed 2 --tries 64 --keep 1 --no-save --no-shrink"
+        "search greedy-lowers --space deterministic --states 2 --actions 2 --observations "
+        "1 --lowest 0 --gamma 1/2 --keep 1 --no-save --no-shrink"
     )
-    assert "length 3, 2 actions, rewards 0, 1/2, 1, gamma 9/10" in " ".join(text.split())
+    assert "rate of change: -" in text
     assert "holds no finds yet" in command("gallery")
+    text = command(
+        "search bound-not-expressive --space sparse --states 4 --actions 1 --lowest 0 "
+        "--highest 0 --starts 3 --start-parts 4 --endless --gamma 1/2 --method random "
+        "--seed 219 --tries 32 --no-save --no-shrink"
+    )
+    assert "9 situations must be told apart" in text
     for words in (
+        ["--space", "nowhere"],
         ["--gamma", "x"],
         ["--keep", "-1"],
         ["--set", "kind=B"],

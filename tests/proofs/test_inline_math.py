@@ -80,3 +80,19 @@ def test_arguments_write_powers_as_statements_do():
         "  gamma^3",
         "        0",
     ]
+
+
+def test_the_page_sets_the_statement_and_the_argument(tmp_path):
+    pytest.importorskip("z3", reason="the extra `proofs` is not installed")
+    from proofs.ledger import load, run
+    from proofs.report import write_html
+
+    entry = run(load()["S51.td"])
+    for told in (entry.statement, entry.evidence, entry.argument):
+        assert "**" not in told
+        assert "((" not in told
+    write_html([entry], tmp_path / "ledger.html")
+    page = (tmp_path / "ledger.html").read_text()
+    assert page.count(r"\gamma^{2}</annotation>") >= 3
+    outside = re.sub(r"<pre>.*?</pre>|<math>.*?</math>", "", page, flags=re.DOTALL)
+    assert "gamma" not in outside

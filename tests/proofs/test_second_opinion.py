@@ -13,7 +13,7 @@ from proofs.ledger import LedgerEntry, exclusion, inequalities
 from proofs.ledger.inequalities import Undecided, prove_positive
 from proofs.ledger.second_opinion import second_opinion
 from proofs.ledger.theory import Theory, trouble_in
-from proofs.report import in_a_line, in_full, readme_row, write_json
+from proofs.report import in_a_line, in_full, readme_row, write_html, write_json
 from workbench.checker import expressions, positivity
 
 FLOW = Theory(
@@ -104,11 +104,12 @@ def test_without_z3_a_row_says_that_there_is_one_opinion(monkeypatch, tmp_path):
         console = Console(record=True, width=100, file=io.StringIO())
         in_a_line(one, console)
         in_full(one, console)
+        write_html([one], tmp_path / "page.html")
         write_json([one], tmp_path / "file.json")
         files = [x.read_text() for x in tmp_path.iterdir()]
         return "\n".join([console.export_text(), readme_row(one), *files])
 
     assert "one opinion" not in shown(entry)
     monkeypatch.setitem(sys.modules, "z3", None)
-    assert shown(entry).count("one opinion: no z3") == 4
+    assert shown(entry).count("one opinion: no z3") == 6
     assert "one opinion" not in shown(replace(entry, certificates=({"kind": "identity"},)))

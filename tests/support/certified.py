@@ -50,20 +50,22 @@ from workbench.certificates.fixed_regions import fixed_regions_certificate
 from workbench.certificates.loop import certify
 from workbench.certificates.set_bounds import set_bounds_certificate
 from workbench.certificates.values import (
+    bits_certificates,
     clique_certificate,
+    falling_certificate,
     family_certificate,
     identity_certificate,
     pigeons_certificate,
     q_certificate,
     step_certificate,
     td_certificate,
-    update_certificate,
     value_certificate,
 )
 from workbench.core.numbers import Number, is_symbolic, number
 from workbench.core.space import Distribution
 from workbench.core.ties import tie_order
 from workbench.improvement.batch import sequence_task
+from workbench.lab.small_models import DeterministicPOMDPs
 from workbench.results.json import decode, encode, model_from_json, model_json, policy_from_json
 from workbench.sufficiency.update import verify_f
 
@@ -132,6 +134,34 @@ def regions_of(
     epsilon = sympy.Symbol("epsilon") if epsilon is None else epsilon
     found = subdivide(augment(P, memory), learner or QLearning(), epsilon=epsilon, symmetry=False)
     return fixed_regions_certificate(P, memory, found)
+
+
+def falling() -> POMDP:
+    """Two states that look alike, from which greedy on visits points downhill."""
+    space = DeterministicPOMDPs(2, 2, 1, 0, 1, gamma=HALF)
+    return space.task((0, 1, 0, 2, 0, 0, 1, 1, 0, 0, 1))
+
+
+def _fall() -> Certificate:
+    P = falling()
+    return falling_certificate(P, "none", uniform(P), "visits", _rate(P, uniform(P), "visits"))
+
+
+def _rate(E: POMDP, pi: Policy, weights: str) -> Any:
+    """dJ/deps at 0 along a step towards greedy, from the return as a formula in eps."""
+    seen = evaluate(E, pi, exact=True, weights=weights)
+    eps = sympy.Symbol("eps", positive=True)
+    moved = {}
+    for o in E.O:
+        row = {a: pi[o, a] for a in E.A}
+        if seen.reached[o]:
+            q = seen.q.row(o)
+            best = [a for a in E.A if q[a] == max(q.values())]
+            assert len(best) == 1
+            row = {a: (1 - eps) * x + (eps if a == best[0] else 0) for a, x in row.items()}
+        moved[o] = row
+    after = sympy.sympify(evaluate(E, Policy.from_mapping(E, moved), exact=True).value)
+    return sympy.cancel(sympy.diff(after, eps)).subs(eps, 0)
 
 
 def _family() -> Certificate:
@@ -222,6 +252,7 @@ CERTIFICATES: dict[str, Callable[[], Certificate]] = {
         returning(), "none", evaluate(returning(), uniform(returning()), exact=True)
     ),
     "greedy-step": _step,
+    "falling-step": _fall,
     "td-values": lambda: td_certificate(
         recall(),
         "OA1",
@@ -229,9 +260,9 @@ CERTIFICATES: dict[str, Callable[[], Certificate]] = {
     ),
     "value-bound": _bound,
     "same-sequences": _sequences,
-    "memory-update": lambda: update_certificate(
-        recall4(), "B3", is_sufficiently_expressive(recall4(), "B3").f
-    ),
+    "memory-update": lambda: bits_certificates(
+        recall4(), is_sufficiently_expressive(recall4(), "B3")
+    )[0],
     "clique": _clique,
     "beliefs-outnumber": lambda: pigeons_certificate(
         recall4(), "B2", is_sufficiently_expressive(recall4(), "B2").clique
@@ -303,6 +334,12 @@ def _is_step(c: Certificate) -> bool:
     moved = pi.toward(pi.greedy(q.array), Fraction(c["step"]))
     values = [evaluate(E, one, exact=True).value for one in (pi, moved)]
     return values == [Fraction(c["before"]), Fraction(c["after"])]
+
+
+def _falls(c: Certificate) -> bool:
+    _, E, pi = _setting(c)
+    rate = _rate(E, pi, c["weights"])
+    return bool(rate == sympy.Rational(c["rate"]) and rate < 0)
 
 
 def _is_loop(c: Certificate) -> bool:
@@ -557,6 +594,7 @@ TRUTH: dict[str, Callable[[Certificate], bool]] = {
     "policy-value": _is_value,
     "q-values": _are_q_values,
     "greedy-step": _is_step,
+    "falling-step": _falls,
     "td-values": _are_td_values,
     "value-bound": _bounds,
     "same-sequences": _are_same_sequences,

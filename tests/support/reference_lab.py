@@ -9,7 +9,7 @@ from math import gcd
 
 import numpy as np
 
-from workbench.lab.sequences import KINDS
+from workbench.lab.spaces import KINDS
 
 Table = tuple
 
@@ -49,13 +49,11 @@ def count_classes(items: list, same) -> int:
     return len(found)
 
 
-def images(space, code: tuple, kinds=KINDS) -> list[tuple]:
+def images(space, code: tuple, kinds) -> list[tuple]:
     """All images of a code under relabellings, each with its rewards in normal form."""
-    (normal,) = space.normal(np.array([code]), space.usable(kinds)).tolist()
-    sides = list(product(range(space.actions), repeat=space.length))
-    table = dict(zip(sides, normal, strict=True))
-    group = permutations(range(space.actions)) if "actions" in kinds else [range(space.actions)]
-    return [tuple(relabelled(table, tuple(sigma))[done] for done in sides) for sigma in group]
+    kinds = space.usable(kinds)
+    codes = space.normal(space.cleared(np.array([code])), kinds)
+    return [tuple(space.cleared(one.of(codes))[0].tolist()) for one in space.relabellings(kinds)]
 
 
 def canonical(space, code: tuple, kinds=KINDS) -> tuple:
@@ -66,6 +64,54 @@ def canonical(space, code: tuple, kinds=KINDS) -> tuple:
 def code_of(space, table) -> tuple:
     """The code of a reward table."""
     return tuple(space.values.index(Fraction(x)) for x in np.ravel(table))
+
+
+# ---------------------------------------------------------------------- POMDPs
+
+
+def plain(P) -> tuple:
+    """A POMDP as nested dicts, reachable part only (from_functions discovers no other)."""
+    p = {(s, a): dict(P.p(s, a)) for s in P.S if s not in P.terminal for a in P.A}
+    omega = {s: dict(P.omega(s)) for s in P.S if s not in P.terminal}
+    return p, omega, dict(P.mu.items())
+
+
+def same_pomdp(P, Q, kinds: set[str]) -> bool:
+    """Whether some relabelling of the kinds, and a positive factor, turns P into Q."""
+    one, other = plain(P), plain(Q)
+    S, T = ([s for s in X.S if s not in X.terminal] for X in (P, Q))
+    U, V = (sorted({o for row in x[1].values() for o in row}) for x in (one, other))
+    if (len(S), len(U), len(P.A), len(P.terminal)) != (len(T), len(V), len(Q.A), len(Q.terminal)):
+        return False
+    choices = (
+        _bijections(S, T, "states" in kinds),
+        _bijections(U, V, "observations" in kinds),
+        _bijections(list(P.A), list(Q.A), "actions" in kinds),
+    )
+    return any(
+        _equal(one, other, f | {"end": "end"}, g, h, "scale" in kinds)
+        for f, g, h in product(*choices)
+    )
+
+
+def _bijections(X: list, Y: list, free: bool) -> list[dict]:
+    if free:
+        return [dict(zip(X, image, strict=True)) for image in permutations(Y)]
+    return [dict(zip(X, X, strict=True))] if set(X) == set(Y) else []
+
+
+def _equal(one: tuple, other: tuple, f: dict, g: dict, h: dict, scale: bool) -> bool:
+    factor = _size(other[0]) / _size(one[0]) if scale and _size(one[0]) and _size(other[0]) else 1
+    p = {
+        (f[s], h[a]): {(f[t], r * factor): x for (t, r), x in row.items()}
+        for (s, a), row in one[0].items()
+    }
+    omega = {f[s]: {g[o]: x for o, x in row.items()} for s, row in one[1].items()}
+    return (p, omega, {f[s]: x for s, x in one[2].items()}) == other
+
+
+def _size(p: dict) -> Fraction:
+    return Fraction(sum(abs(r) for row in p.values() for _, r in row))
 
 
 def divisor(values: list[int]) -> int:

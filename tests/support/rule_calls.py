@@ -230,10 +230,10 @@ def on_a_task(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     if name in ("none", "B1"):
         q = [[{"tuple": [{"tuple": []}, "o"]}, "a", "0"]] if rng.random() < 0.1 else []
         certificate = {"model": data, "memory": name, "policy": rows, "n": rng.randint(1, 3),
-                       "q": q, "value": "1/2",
+                       "q": q, "weights": "discounted", "rate": "0", "value": "1/2",
                        "discounted": False, "step": "1/2", "before": "0", "after": "1"}  # fmt: skip
-        for check in (value_claims.check_td_values, value_claims.check_value,
-                      value_claims.check_greedy_step):  # fmt: skip
+        for check in (value_claims.check_td_values, value_claims.check_falling_step,
+                      value_claims.check_value, value_claims.check_greedy_step):  # fmt: skip
             yield check.__name__, lambda check=check: check(certificate)
 
 
@@ -281,6 +281,12 @@ def on_one_state(rng: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
         "bound of one state",
         lambda: loop_claims.bound_of_states([["s", v]], reader.read_task(data)),
     )
+    done = rng.choice(([["b", "1"]], [["a", "1/2"], ["b", "1/2"]], [["a", "1/4"], ["b", "3/4"]]))
+    rate = rng.choice(("0", "0", "-1/2", "1/2", "-1"))
+    certificate = {"model": one_state("0", pays, ends, gamma), "memory": "none", "rate": rate,
+                   "policy": [["o", done]],
+                   "weights": rng.choice(("visits", "discounted"))}  # fmt: skip
+    yield "rate", lambda: value_claims.check_falling_step(certificate)
     family = {
         "model": one_state(rng.choice(("0", "0", "1/2", "x")), rng.choice(("0", "x", "-x")),
                            rng.choice(("1", "x", "2 - x")), rng.choice(("1", "1", "x"))),

@@ -4,6 +4,7 @@
     policy-value       what a policy is worth
     q-values           its q-values and its return
     greedy-step        the return before and after a step
+    falling-step       a step that lowers the return
     td-values          the fixed point of n-step TD
     memory-update      an f that keeps beliefs apart
     clique             more situations to tell apart than memory states
@@ -26,6 +27,7 @@ from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.core.td import TDValues
 from workbench.results.json import encode, model_json, policy_json
+from workbench.sufficiency.expressive import Expressiveness
 
 Certificate = dict[str, Any]
 
@@ -72,6 +74,11 @@ def step_certificate(
         "before": str(before),
         "after": str(after),
     }
+
+
+def falling_certificate(P: POMDP, memory: str, pi: Policy, weights: str, rate: Any) -> Certificate:
+    """A policy from which a small step towards greedy lowers the return, and how fast."""
+    return {**_about("falling-step", P, memory, pi), "weights": weights, "rate": str(rate)}
 
 
 def family_certificate(
@@ -130,6 +137,20 @@ def clique_certificate(P: POMDP, memory: str, ways: Iterable[tuple[Label, ...]])
         "memory": memory,
         "ways": [[encode(x) for x in way] for way in ways],
     }
+
+
+def bits_certificates(P: POMDP, found: Expressiveness) -> tuple[Certificate, ...]:
+    """The f that was found for B(k), or the situations that are too many for it."""
+    if not found.memory.startswith("B"):
+        return ()
+    if found.f is not None:
+        return (update_certificate(P, found.memory, found.f),)
+    if not found.clique:
+        return ()
+    # histories end with an observation, situations with an action
+    ends = all(len(way) % 2 for way in found.clique)
+    make = pigeons_certificate if ends else clique_certificate
+    return (make(P, found.memory, found.clique),)
 
 
 def _about(kind: str, P: POMDP, memory: str, pi: Policy) -> Certificate:

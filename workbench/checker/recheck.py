@@ -33,6 +33,7 @@ from workbench.checker.reader import check_depth
 from workbench.checker.spoiled import Spoiled
 from workbench.checker.sum_claims import check_sum_claim
 from workbench.checker.value_claims import (
+    check_falling_step,
     check_greedy_step,
     check_q_values,
     check_same_sequences,
@@ -48,6 +49,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "policy-value": check_value,
     "q-values": check_q_values,
     "greedy-step": check_greedy_step,
+    "falling-step": check_falling_step,
     "td-values": check_td_values,
     "value-bound": check_value_bound,
     "same-sequences": check_same_sequences,

@@ -3,6 +3,7 @@
 policy-value     the return of a policy
 q-values         its q-values, weighted by visits or by discounted visits, and the return
 greedy-step      the return before and after a step towards the greedy policy
+falling-step     a policy from which every small step towards greedy lowers the return
 td-values        values that reproduce themselves as the means of their n-step targets
 value-bound      a function of the state that no action beats bounds the return of every policy
 
@@ -129,6 +130,37 @@ def check_greedy_step(certificate: dict[str, Any]) -> str:
     return (
         f"a step of {certificate['step']} towards greedy takes the return of "
         f"{shown_task(task, memory)} from {certificate['before']} to {certificate['after']}"
+    )
+
+
+def check_falling_step(certificate: dict[str, Any]) -> str:
+    """From a policy whose greedy actions are unique, the return falls at a given rate:
+
+    dJ/deps = sum over places of d (discounted) times sum_a (greedy - pi)(a) q(place, a)
+    """
+    task, memory, rows = _subject(certificate)
+    weights = field(certificate, "weights", str)
+    if weights not in ("visits", "discounted"):
+        raise Spoiled(f"weights are visits or discounted, not {weights!r}")
+    E = PlaceGraph(task, memory, rows)
+    flow = PolicyValues(E, discounted=True)
+    q = PolicyValues(E, discounted=weights == "discounted").q
+    first, last = (greedy_actions_by_rule(q, E.order("last")[::way]) for way in (1, -1))
+    if first != last:
+        raise Spoiled("greedy is not unique")
+    rate = ZERO
+    for place, d in flow.visits.items():
+        o = place[1:]
+        if o in first:
+            mean = sum((x * flow.after(place, a) for a, x in rows[o].items() if x), ZERO)
+            rate += d * (flow.after(place, first[o]) - mean)
+    if rate != read_fraction(field(certificate, "rate")):
+        raise Spoiled(f"the return changes at the rate {rate}, not {certificate['rate']}")
+    if not rate < 0:
+        raise Spoiled(f"the return does not fall: it changes at the rate {rate}")
+    return (
+        f"from a policy of {shown_task(task, memory)} worth {flow.value}, a step towards greedy on "
+        f"{weights} lowers the return, at the rate {rate}"
     )
 
 

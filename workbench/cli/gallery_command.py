@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.output_options import output_file
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -25,6 +27,12 @@ def gallery_command(
             show_default="$WORKBENCH_GALLERY, or gallery in this directory",
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            callback=output_file, help="Write all of it as one page, with tables and pictures."
+        ),
+    ] = None,
 ) -> None:
     """List, show and check what `workbench search` has found.
 
@@ -33,7 +41,7 @@ def gallery_command(
     `check` verifies all certificates and judges every statement again, in rationals. `save NAME`
     writes NAME.POMDP.
 
-    Example: workbench gallery check
+    Example: workbench gallery --html gallery.html
     """
     from workbench.console import plain_console
     from workbench.core.errors import WorkbenchError
@@ -41,6 +49,13 @@ def gallery_command(
     from workbench.text import did_you_mean
 
     console, kept = plain_console(), Gallery(folder)
+    if html is not None:
+        from workbench.lab.print import write_gallery_page
+
+        entries = kept.entries()
+        write_gallery_page(entries, html)
+        console.print(f"{html}: {len(entries)} entries of {kept.folder}")
+        return
     actions = {"list": _list, "show": _show, "check": _check, "save": _save, "remove": _remove}
     if action not in actions:
         meant = did_you_mean(action, actions)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from workbench.lab.find import SearchResult
+    from workbench.lab.spaces import TaskSpace
+
+SPACES = ("sequences", "deterministic", "sparse", "automata")
 
 
 def search_command(
@@ -31,12 +34,34 @@ def search_command(
             "repeated. --list shows them.",
         ),
     ] = None,
-    length: Annotated[int, typer.Option(help="Time steps of each task, 2 or 3.")] = 2,
+    space: Annotated[str, typer.Option(help=f"Where to look: {', '.join(SPACES)}.")] = "sequences",
+    length: Annotated[int, typer.Option(help="Time steps of a sequence task, 2 or 3.")] = 2,
     actions: Annotated[int, typer.Option(help="How many actions.")] = 3,
+    states: Annotated[int, typer.Option(help="The most states of other tasks.")] = 3,
+    observations: Annotated[int, typer.Option(help="The most observations of other tasks.")] = 2,
     lowest: Annotated[str, typer.Option(help="The lowest reward.")] = "-1",
     highest: Annotated[str, typer.Option(help="The highest reward.")] = "1",
-    by: Annotated[str, typer.Option(help="Rewards in steps of this, such as 1/2.")] = "1",
-    gamma: Annotated[str, typer.Option(help="The discount.")] = "1",
+    by: Annotated[
+        str, typer.Option(help="Rewards in steps of this, such as 1/2 (sequence tasks).")
+    ] = "1",
+    starts: Annotated[
+        int, typer.Option(help="Other tasks: the largest number of start states.")
+    ] = 1,
+    start_parts: Annotated[
+        int | None,
+        typer.Option("--start-parts", help="sparse, automata: mu in multiples of 1/start-parts."),
+    ] = None,
+    endless: Annotated[
+        bool, typer.Option("--endless", help="Other tasks: episodes that never end.")
+    ] = False,
+    forward: Annotated[
+        bool, typer.Option("--forward", help="Other tasks: only to later states, so episodes end.")
+    ] = False,
+    noise: Annotated[int, typer.Option(help="automata: observations in multiples of 1/noise.")] = 2,
+    gamma: Annotated[
+        str | None,
+        typer.Option(help="The discount.", show_default="1, or 9/10 if episodes need not end"),
+    ] = None,
     method: Annotated[str, typer.Option(help="auto, exhaustive, random or climb.")] = "auto",
     seed: Annotated[int, typer.Option(help="The seed of random and climb.")] = 0,
     tries: Annotated[
@@ -65,13 +90,12 @@ def search_command(
     ] = None,
     save: Annotated[bool, typer.Option(help="Put the finds into the gallery.")] = True,
     listing: Annotated[
-        bool, typer.Option("--list", help="Show the statements, and do nothing.")
+        bool, typer.Option("--list", help="Show the statements and the spaces, and do nothing.")
     ] = False,
 ) -> None:
     """Search for small tasks on which a statement holds.
 
-    The tasks take two or three actions and then pay one reward. Each find is confirmed in exact
-    arithmetic.
+    Each find is confirmed in exact arithmetic.
 
     Example: workbench search oracle-stuck -m B1 --set but_not=OA1 --length 2 --actions 3
     """
@@ -79,7 +103,6 @@ def search_command(
     from workbench.core.errors import WorkbenchError
     from workbench.lab.gallery import Gallery
     from workbench.lab.search import search as run
-    from workbench.lab.sequences import SequenceTasks
     from workbench.lab.statements import as_statement
     from workbench.output import check_folder
 
@@ -88,13 +111,21 @@ def search_command(
         _list(console)
         return
     one = as_statement(statement, **_parameters(statement, memory or [], settings or []))
-    over = SequenceTasks(
-        length,
-        actions,
+    over = _space(
+        space,
+        gamma=gamma,
+        length=length,
+        actions=actions,
+        states=states,
+        observations=observations,
         lowest=_fraction(lowest),
         highest=_fraction(highest),
         step=_fraction(by),
-        gamma=_fraction(gamma),
+        starts=starts,
+        start_parts=starts if start_parts is None else start_parts,
+        ends=not endless,
+        forward=forward,
+        noise=noise,
     )
     if keep < 0:
         raise WorkbenchError(f"keep is 0 or a number of finds, not {keep}")
@@ -128,6 +159,33 @@ def _parameters(statement: str, memory: list[str], settings: list[str]) -> dict[
             raise WorkbenchError(f"--set takes NAME=VALUE, such as but_not=OA1, not {text!r}")
         pairs.append((name.strip(), value.strip()))
     return parse_parameters(statement, pairs)
+
+
+def _space(name: str, gamma: str | None, **options: Any) -> TaskSpace:
+    """The space of that name with those of the options that it has."""
+    from dataclasses import fields
+
+    from workbench.core.errors import UnknownLabel
+    from workbench.lab.sequences import SequenceTasks
+    from workbench.lab.small_models import Automata, DeterministicPOMDPs, SparsePOMDPs
+    from workbench.text import did_you_mean
+
+    kinds: dict[str, Any] = dict(
+        zip(SPACES, (SequenceTasks, DeterministicPOMDPs, SparsePOMDPs, Automata), strict=True)
+    )
+    if name not in kinds:
+        raise UnknownLabel(
+            f"unknown space {name!r}{did_you_mean(name, SPACES)}: one of {', '.join(SPACES)}"
+        )
+    surely_ends = name == "sequences" or options["forward"]
+    options["gamma"] = _fraction(gamma or ("1" if surely_ends else "9/10"))
+    if name != "sequences":
+        options |= {side: int(options[side]) for side in ("lowest", "highest")}
+    if name != "automata":
+        del options["noise"]  # the other spaces have none, and say so
+    has = {field.name for field in fields(kinds[name])}
+    found: TaskSpace = kinds[name](**{key: x for key, x in options.items() if key in has})
+    return found
 
 
 def _fraction(text: str) -> Any:
@@ -179,7 +237,13 @@ def _list(console: Console) -> None:
     columns = Column("name"), Column("a task on which ... ; its parameters")
     print_sheet(Sheet("Statements", columns, tuple(rows)))
     console.print()
-    console.print(
-        "They are searched for among all tasks of 2 or 3 time steps with one observation, whose "
-        "reward depends on the actions taken."
-    )
+    about = {
+        "sequences": (
+            "2 or 3 time steps with one observation; the reward depends on the actions taken"
+        ),
+        "deterministic": ("every (s, a) has one successor, and every state one observation"),
+        "sparse": "successors drawn from one or two states, with equal chance",
+        "automata": "one successor for every (s, a), random observations",
+    }
+    columns = Column("name"), Column("tasks")
+    print_sheet(Sheet("Spaces (--space)", columns, tuple((name, about[name]) for name in SPACES)))

@@ -40,6 +40,12 @@ def verify_command(
             "--json", metavar="FILE", callback=output_file, help="Write everything as JSON."
         ),
     ] = None,
+    html_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", callback=output_file, help="Write a self-contained page."
+        ),
+    ] = None,
     readme: Annotated[
         bool,
         typer.Option(
@@ -91,6 +97,7 @@ def verify_command(
         opening,
         summary,
         write_generated,
+        write_html,
         write_json,
     )
 
@@ -126,6 +133,8 @@ def verify_command(
             in_full(entry, console)
     if json_file is not None:
         write_json(entries, json_file)
+    if html_file is not None:
+        write_html(entries, html_file)
     if readme:
         write_generated(entries, Path(proofs.__path__[0]), claims)
     took = f"{duration(time.monotonic() - began)} with -j {jobs}"

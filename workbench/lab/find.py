@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.pomdp import POMDP
-from workbench.lab.sequences import SequenceTasks, table_of
+from workbench.lab.sequences import table_of
+from workbench.lab.spaces import TaskSpace
 from workbench.lab.statements import Statement, Verdict, listed
 from workbench.text import counted
 
@@ -89,7 +90,7 @@ class SearchResult:
     """
 
     statement: Statement
-    space: SequenceTasks
+    space: TaskSpace
     method: str
     seed: int
     finds: tuple[Find, ...]

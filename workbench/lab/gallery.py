@@ -40,12 +40,6 @@ from workbench.results.json import (
 
 VARIABLE = "WORKBENCH_GALLERY"
 
-FORMER = (
-    *("predicate", "td-greedy-leaves-optimum", "greedy-lowers", "zero-discrepancy-memory-helps"),
-    *("expressive-not-by-bound", "bound-not-expressive", "more-memory-more-local-optima"),
-)
-"""Statements of entries that cannot be asked any more: functions, and names of earlier versions."""
-
 
 class Damaged(WorkbenchError):
     """An entry that does not hold what it says."""
@@ -196,11 +190,11 @@ def _digest(record: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Gone(Statement):
-    """A statement that cannot be asked any more: only its words are left."""
+    """A statement that was a Python function: only its words are left."""
 
     words: str
     name = "predicate"
-    about = "a statement that is not here"
+    about = "a Python function that is not here"
 
     def sentence(self) -> str:
         return self.words
@@ -209,14 +203,14 @@ class Gone(Statement):
         return float("nan")
 
     def exactly(self, P: POMDP) -> Verdict:
-        return Verdict(None, {"undecided": "what was asked is not here"})
+        return Verdict(None, {"undecided": "the function that was asked is not here"})
 
 
 def statement_from_json(settings: dict[str, Any], sentence: str) -> Statement:
     """The statement of an entry."""
     if not isinstance(settings, dict) or not isinstance(sentence, str):
         raise Damaged("no statement")
-    if settings["name"] in FORMER:
+    if settings["name"] == "predicate":
         return Gone(sentence)
     found = as_statement(
         settings["name"], **{key: _value(x) for key, x in settings.items() if key != "name"}
@@ -248,7 +242,7 @@ def check_entry(entry: GalleryEntry) -> list[str]:
         except Spoiled as error:
             raise Damaged(f"{entry.name}: {certificate.get('kind')} certificate: {error}") from None
     if isinstance(find.statement, Gone):
-        return [*said, "the statement is not here: not judged again"]
+        return [*said, "the statement was a Python function: not judged again"]
     verdict = find.statement.exactly(find.task)
     if not verdict.holds:
         raise Damaged(f"{entry.name}: the statement does not hold for its task")

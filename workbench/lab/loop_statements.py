@@ -7,7 +7,8 @@ that ends there is not stuck.
 
 Greedy breaks ties by the numbers of writes and actions, so the order of the actions may change
 where the loop goes, and relabelled actions are not merged. With `any_order` the statement must hold
-for every order of the actions; then they are. Scaled and shifted rewards change nothing.
+for every order of the actions; then they are. Relabelled states and observations, scaled rewards,
+and shifted rewards of sequence tasks change nothing.
 
 With a fixed step the loop may tend to a limit cycle instead. Around a best point that is what small
 steps do: the cycle is below it by about the square of the step. The loop *chatters* if all policies
@@ -39,7 +40,8 @@ from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
 from workbench.core.space import Label
 from workbench.improvement import batch
-from workbench.lab.sequences import Codes, SequenceTasks, table_of
+from workbench.lab.sequences import SequenceTasks, table_of
+from workbench.lab.spaces import Codes, TaskSpace
 from workbench.lab.statements import NO, Statement, Verdict, largest_reward, listed
 from workbench.memories import parse_memory
 from workbench.optima.best_memoryless import best_memoryless
@@ -57,11 +59,12 @@ BUDGET = 4_000
 class _AboutLoops(Statement):
     """The base of both statements about loops."""
 
-    def symmetries(self) -> tuple[str, ...]:
-        return "scale", "shift"
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        kinds = ("states", "observations", "scale")
+        return (*kinds, "shift") if isinstance(space, SequenceTasks) else kinds
 
-    def is_batched(self, space: SequenceTasks) -> bool:
-        return space.gamma == 1
+    def is_batched(self, space: TaskSpace) -> bool:
+        return isinstance(space, SequenceTasks) and space.gamma == 1
 
 
 @dataclass(frozen=True)
@@ -100,8 +103,8 @@ class OracleStuck(_AboutLoops):
         text += f", and with {listed(list(self.but_not))} it does not" if self.but_not else ""
         return text + (", in whichever order the actions are." if self.any_order else ".")
 
-    def symmetries(self) -> tuple[str, ...]:
-        kinds = super().symmetries()
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        kinds = super().symmetries(space)
         return (*kinds, "actions") if self.any_order else kinds
 
     def score(self, P: POMDP) -> float:
@@ -117,8 +120,8 @@ class OracleStuck(_AboutLoops):
                 found -= 2 * np.maximum(gap_in_floats(P, memory, self.step, self.ties), 0)
         return float(found)
 
-    def scores(self, space: SequenceTasks, codes: Codes) -> NDArray[np.float64]:
-        if not self.is_batched(space):
+    def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
+        if not self.is_batched(space) or not isinstance(space, SequenceTasks):
             return super().scores(space, codes)
         rewards = space.rewards(codes)
         if not self.any_order:
@@ -201,8 +204,8 @@ class LargerDoesWorse(_AboutLoops):
         small, large = (_end_in_floats(P, memory, self.step, self.ties) for memory in self.memories)
         return (small - large) / largest_reward(P) - _CLOSE
 
-    def scores(self, space: SequenceTasks, codes: Codes) -> NDArray[np.float64]:
-        if not self.is_batched(space):
+    def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
+        if not self.is_batched(space) or not isinstance(space, SequenceTasks):
             return super().scores(space, codes)
         rewards = space.rewards(codes)
         small, large = (  # not settled: `exactly` decides what has a score
@@ -253,8 +256,8 @@ class OracleChatters(Statement):
             "of the largest reward or more."
         )
 
-    def symmetries(self) -> tuple[str, ...]:
-        return ("scale",)
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        return "states", "observations", "scale"
 
     def score(self, P: POMDP) -> float:
         return min(self._score(P, memory) for memory in self.memory)

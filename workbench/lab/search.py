@@ -28,7 +28,7 @@ import numpy as np
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.executors.executor import make_executor
 from workbench.lab.find import Find, SearchResult
-from workbench.lab.sequences import Code, Codes, SequenceTasks
+from workbench.lab.spaces import Code, Codes, TaskSpace
 from workbench.lab.statements import UNJUDGED, Statement, Verdict, as_statement
 from workbench.plain_numbers import whole_number
 from workbench.progress import TimeOver, Waiting, check_time, ends_in
@@ -62,7 +62,7 @@ class Job:
     """The settings that all pieces of a search share."""
 
     statement: Statement
-    space: SequenceTasks
+    space: TaskSpace
     method: str
     seed: int
     merge: tuple[str, ...]
@@ -189,7 +189,7 @@ def _note(job: Job, code: Code, score: float, piece: Piece) -> None:
 
 def search(
     statement: Statement | str | Callable[..., Any],
-    over: SequenceTasks,
+    over: TaskSpace,
     method: str = "auto",
     seed: int = 0,
     tries: int | None = None,
@@ -234,7 +234,7 @@ def search(
     See also: `random_pomdp`, `diagnose`.
     """
     one = as_statement(statement, **parameters)
-    if not isinstance(over, SequenceTasks):
+    if not isinstance(over, TaskSpace):
         raise WrongType(f"a search needs a space of tasks, not {over!r}")
     for what, limit in (("tries", tries), ("keep", keep), ("workers", workers)):
         if limit is not None and (
@@ -269,7 +269,7 @@ def search(
 
 def _job(
     one: Statement,
-    space: SequenceTasks,
+    space: TaskSpace,
     method: str,
     seed: int,
     exact: bool,
@@ -285,7 +285,7 @@ def _job(
             if space.size <= (FEASIBLE_IN_BATCHES if batched else FEASIBLE)
             else "climb"
         )
-    kinds = space.usable(one.symmetries() if merge is None else merge)
+    kinds = space.usable(one.symmetries(space) if merge is None else merge)
     size = {
         "exhaustive": _BATCHED_PIECE if batched else _PIECE,
         "random": _BATCHED_PIECE // 8 if batched else _PIECE // 8,
@@ -355,7 +355,7 @@ class _State:
 
     def result(self) -> SearchResult:
         job, total = self.job, self.total
-        allowed = job.statement.symmetries()
+        allowed = job.statement.symmetries(job.space)
         made_by = version_of() if total.hits else {}  # it reads all the code
         finds = tuple(
             Find(job.space.task(code), job.statement, verdict, _provenance(job, code, made_by))

@@ -6,23 +6,24 @@ The size of a task is compared part by part, in this order:
     states that are not terminal, actions, observations, outcomes of p, the cost of its numbers
 
 where a number p/q costs 2 (|p| + 2 (q - 1)), one more if it is negative, and 0 costs nothing: small
-and round is cheap. A simplification shortens a sequence task, removes an action, or puts a cheaper
-number in the place of another. Each is taken if the task gets smaller and the statement still
-holds, exactly; when none can be taken any more the task is *locally minimal*. Only sequence tasks
-are made smaller.
+and round is cheap. A simplification removes a state, an action or an observation, shortens a
+sequence task, makes something certain, or puts a cheaper number in the place of another. Each is
+taken if the task gets smaller and the statement still holds, exactly; when none can be taken any
+more the task is *locally minimal*. Sequence tasks stay sequence tasks.
 
 >>> from workbench.improvement.batch import sequence_task
 >>> from workbench.lab.statements import as_statement
 >>> shrink(
-...     sequence_task([[0, 3, 1], [2, 5, 0], [0, 0, 7]]), as_statement("several-fixed-points")
+...     sequence_task([[0, 3, 1], [2, 5, 0], [0, 0, 7]]), as_statement("expressive-not-by-bound")
 ... ).rewards
-[[1, 0], [0, 2]]
+[[0, 0], [0, 0]]
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import gcd, lcm
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 
 from workbench.core.errors import WorkbenchError, WrongType
 from workbench.core.pomdp import POMDP
+from workbench.core.space import Label
 from workbench.lab.find import Find
 from workbench.lab.sequences import discounted_sequence_task, table_of
 from workbench.lab.statements import Statement, Verdict
@@ -119,9 +121,12 @@ def simplifications(P: POMDP) -> Iterator[POMDP]:
     within each kind."""
     before = size(P)
     table = table_of(P)
-    if table is None:
-        raise WorkbenchError(f"{P.name} is no sequence task, and only those are made smaller")
-    for one in _simpler_tables(P, table):
+    candidates = _Model.of(P).simpler() if table is None else _simpler_tables(P, table)
+    for make in candidates:
+        try:
+            one = make()
+        except WorkbenchError:
+            continue
         if size(one) < before:
             yield one
 
@@ -140,9 +145,12 @@ def cheaper(x: Fraction, others: tuple[Fraction, ...] = ()) -> list[Fraction]:
     return sorted({y for y in toward if cost(y) < cost(x)}, key=lambda y: (cost(y), y))
 
 
-def _simpler_tables(P: POMDP, table: NDArray[Any]) -> Iterator[POMDP]:
-    def task(r: NDArray[Any]) -> POMDP:
-        return discounted_sequence_task(r, P.gamma)
+# ---------------------------------------------------------------------- sequence tasks
+
+
+def _simpler_tables(P: POMDP, table: NDArray[Any]) -> Iterator[Any]:
+    def task(r: NDArray[Any], gamma: Any = P.gamma) -> Any:
+        return lambda: discounted_sequence_task(r, gamma)
 
     n = len(table)
     if table.ndim > 2:
@@ -160,7 +168,7 @@ def _simpler_tables(P: POMDP, table: NDArray[Any]) -> Iterator[POMDP]:
             yield task(_shaped([*flat[:place], y, *flat[place + 1 :]], table.shape))
     for gamma in (Fraction(1), Fraction(1, 2)):
         if cost(gamma) < cost(Fraction(P.gamma)):
-            yield discounted_sequence_task(table, gamma)
+            yield task(table, gamma)
 
 
 def _shaped(values: list[Fraction], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -181,3 +189,140 @@ def _rounder(values: list[Fraction]) -> Iterator[list[Fraction]]:
         yield [x - zero for x in values]
         rank = {x: Fraction(i - ordered.index(zero)) for i, x in enumerate(ordered)}
         yield [rank[x] for x in values]
+
+
+# ---------------------------------------------------------------------- other tasks
+
+
+@dataclass
+class _Model:
+    """A task as plain dictionaries, to be changed and built again."""
+
+    name: str
+    A: list[Label]
+    p: dict[tuple[Label, Label], dict[tuple[Label, Fraction], Fraction]]
+    omega: dict[Label, dict[Label, Fraction]]
+    mu: dict[Label, Fraction]
+    gamma: Fraction
+    terminal: list[Label]
+
+    @classmethod
+    def of(cls, P: POMDP) -> _Model:
+        alive = [s for s in P.S if s not in P.terminal]
+        return cls(
+            P.name,
+            list(P.A),
+            {(s, a): dict(P.p(s, a)) for s in alive for a in P.A},
+            {s: dict(P.omega(s)) for s in P.S},
+            dict(P.mu.items()),
+            Fraction(P.gamma),
+            list(P.terminal),
+        )
+
+    def built(self, **changed: Any) -> Any:
+        """A function that makes the task with some parts changed. Unreachable parts are left
+        out."""
+        parts = {
+            key: changed.get(key, getattr(self, key)) for key in ("A", "p", "omega", "mu", "gamma")
+        }
+        terminal = set(self.terminal)
+        return lambda: POMDP.from_functions(
+            name=self.name,
+            A=parts["A"],
+            p=lambda s, a: parts["p"][s, a],
+            omega=parts["omega"].__getitem__,
+            mu=parts["mu"],
+            gamma=parts["gamma"],
+            terminal=terminal.__contains__,
+        )
+
+    def simpler(self) -> Iterator[Any]:
+        yield from self._without_a_state()
+        if len(self.A) > 1:
+            for a in self.A:
+                yield self.built(A=[b for b in self.A if b != a])
+        yield from self._merged_observations()
+        yield from self._more_certain()
+        yield from self._cheaper_numbers()
+
+    def _without_a_state(self) -> Iterator[Any]:
+        """What led to s leads to another state instead, or to the end."""
+        alive = [s for s in self.omega if s not in self.terminal]
+        for s in reversed(alive):
+            for t in [*self.terminal, *(x for x in alive if x != s)]:
+                p = {
+                    key: _moved(row, lambda out, s=s, t=t: (t, out[1]) if out[0] == s else out)
+                    for key, row in self.p.items()
+                }
+                mu = _moved(self.mu, lambda x, s=s, t=t: t if x == s else x)
+                if not any(x in self.terminal for x in mu):
+                    yield self.built(p=p, mu=mu)
+
+    def _merged_observations(self) -> Iterator[Any]:
+        seen = list(dict.fromkeys(o for row in self.omega.values() for o in row))
+        for o, other in product(reversed(seen), seen):
+            if o != other:
+                moved = {
+                    s: _moved(row, lambda x, o=o, t=other: t if x == o else x)
+                    for s, row in self.omega.items()
+                }
+                yield self.built(omega=moved)
+
+    def _more_certain(self) -> Iterator[Any]:
+        """Simpler distributions: one outcome instead of several, equal chances, or a terminal state
+        instead of another."""
+        for key, row in self.p.items():
+            for simpler in _simpler_rows(row):
+                yield self.built(p={**self.p, key: simpler})
+            for end in self.terminal[:1]:
+                if any(t not in self.terminal for t, _ in row):
+                    yield self.built(
+                        p={**self.p, key: _moved(row, lambda out, end=end: (end, out[1]))}
+                    )
+        for s, emitted in self.omega.items():
+            for simpler in _simpler_rows(emitted):
+                yield self.built(omega={**self.omega, s: simpler})
+        for simpler in _simpler_rows(self.mu):
+            yield self.built(mu=simpler)
+
+    def _cheaper_numbers(self) -> Iterator[Any]:
+        values = tuple({r for row in self.p.values() for _, r in row})
+        whole = lcm(*(r.denominator for r in values)) if values else 1
+        divisor = gcd(*(int(r * whole) for r in values)) if values else 0
+        if divisor:
+            factor = Fraction(whole, divisor)
+            yield self.built(
+                p={
+                    k: _moved(row, lambda out: (out[0], out[1] * factor))
+                    for k, row in self.p.items()
+                }
+            )
+        for key, row in self.p.items():
+            for t, r in row:
+                for y in cheaper(r, values):
+                    changed = _moved(
+                        row, lambda out, t=t, r=r, y=y: (t, y) if out == (t, r) else out
+                    )
+                    yield self.built(p={**self.p, key: changed})
+        for gamma in (Fraction(1), Fraction(1, 2)) if self.terminal else (Fraction(1, 2),):
+            if cost(gamma) < cost(self.gamma):
+                yield self.built(gamma=gamma)
+
+
+def _moved(row: dict[Any, Fraction], to: Any) -> dict[Any, Fraction]:
+    """A distribution with its outcomes renamed. Those that become equal are added up."""
+    found: dict[Any, Fraction] = {}
+    for outcome, x in row.items():
+        found[to(outcome)] = found.get(to(outcome), Fraction(0)) + x
+    return found
+
+
+def _simpler_rows(row: dict[Any, Fraction]) -> Iterator[dict[Any, Fraction]]:
+    if len(row) > 1:
+        for outcome in row:
+            yield {outcome: Fraction(1)}
+        if len(row) > 2:
+            for left in row:
+                kept = [x for x in row if x != left]
+                yield dict.fromkeys(kept, Fraction(1, len(kept)))
+        yield dict.fromkeys(row, Fraction(1, len(row)))

@@ -42,12 +42,14 @@ from workbench.core.errors import TooLarge, UnknownLabel, WorkbenchError, WrongT
 from workbench.core.oracle_loop import UNANSWERED
 from workbench.core.policy import uniform
 from workbench.core.pomdp import POMDP
-from workbench.lab.sequences import Codes, SequenceTasks
+from workbench.lab.spaces import Codes, TaskSpace
 from workbench.memories import attach, parse_memory
 from workbench.text import did_you_mean, shorten
 
 UNJUDGED = (*UNANSWERED, TooLarge)
 """What a statement may raise on a task: the search counts it as undecided and goes on."""
+
+RELABELLINGS = ("states", "observations", "actions")
 
 NO = -np.inf
 """The score of a task on which there is nothing to climb."""
@@ -106,9 +108,9 @@ class Statement(ABC):
     def exactly(self, P: POMDP) -> Verdict:
         """In rationals: whether it holds."""
 
-    def symmetries(self) -> tuple[str, ...]:
-        """The symmetries of tables that leave the answer alone, whatever the task."""
-        return ("actions", "scale")
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
+        """The symmetries of a space that leave the answer alone, whatever the task."""
+        return (*RELABELLINGS, "scale")
 
     def read_memories(self, *keys: str) -> None:
         """Make parameters that hold one memory's name, or several, tuples of names that are known.
@@ -122,7 +124,7 @@ class Statement(ABC):
         if not getattr(self, keys[0]):
             raise WorkbenchError(f"{self.name} needs a memory to be about")
 
-    def scores(self, space: SequenceTasks, codes: Codes) -> NDArray[np.float64]:
+    def scores(self, space: TaskSpace, codes: Codes) -> NDArray[np.float64]:
         """The scores of several tasks of a space."""
         return np.array([self._or_nan(space.task(tuple(code))) for code in codes.tolist()])
 
@@ -132,7 +134,7 @@ class Statement(ABC):
         except UNJUDGED:
             return np.nan
 
-    def is_batched(self, space: SequenceTasks) -> bool:
+    def is_batched(self, space: TaskSpace) -> bool:
         """Whether `scores` judges thousands of tasks at once."""
         return False
 
@@ -186,7 +188,7 @@ class Predicate(Statement):
         text = inspect.getdoc(self.holds) or str(getattr(self.holds, "__name__", "a predicate"))
         return text.split("\n")[0]
 
-    def symmetries(self) -> tuple[str, ...]:
+    def symmetries(self, space: TaskSpace) -> tuple[str, ...]:
         """None: what a function looks at is not known."""
         return ()
 
@@ -232,16 +234,27 @@ class Predicate(Statement):
 
 def statements() -> dict[str, type[Statement]]:
     """The statements that have a name."""
-    from workbench.lab import equilibrium_statements, loop_statements, memory_statements
+    from workbench.lab import (
+        equilibrium_statements,
+        loop_statements,
+        memory_statements,
+        value_statements,
+    )
 
     found: list[type[Statement]] = [
         loop_statements.OracleStuck,
         loop_statements.LargerDoesWorse,
         loop_statements.OracleChatters,
         memory_statements.EncodesOptimum,
+        value_statements.TDGreedyLeaves,
+        value_statements.GreedyLowers,
+        value_statements.ZeroDiscrepancy,
+        value_statements.ExpressiveNotByBound,
+        value_statements.BoundNotExpressive,
         equilibrium_statements.NoFixedPoint,
         equilibrium_statements.OnlyWorstFixedPoint,
         equilibrium_statements.SeveralFixedPoints,
+        memory_statements.MoreLocalOptima,
     ]
     return {one.name: one for one in found}
 
