@@ -19,7 +19,7 @@ from proofs.ledger.prose import table_text
 from workbench.reproduction.neural_cells import NeuralCell, cells_by_memory, read_cells
 from workbench.reproduction.neural_figures import LSTM, NEURAL_FIGURES, NeuralFigure
 from workbench.reproduction.neural_judge import judge_neural, table_rows
-from workbench.reproduction.neural_settings import CANDIDATES, found_settings, read_log
+from workbench.reproduction.neural_settings import found_settings, read_log
 
 RecordedCells = Mapping[str, Sequence[NeuralCell]]
 
@@ -238,8 +238,7 @@ def judged(
     cells: RecordedCells = cells_by_memory(figure, read_cells())
     if imagined is not None:
         cells = imagined_cells(figure, *imagined)
-    if len(CANDIDATES[name]) > 1:
-        proof.step("chosen", unsearched(figure, cells, searched))
+    proof.step("chosen", unsearched(figure, cells, searched))
     said = {
         one.sentence.id: one.verdict
         for one in judge_neural(figure, cells)

@@ -316,12 +316,6 @@ def test_every_memory_is_tried_with_the_same_settings_seeds_and_steps():
             assert settings in {settings_text(one) for one in CANDIDATES[id]}
 
 
-def test_with_one_candidate_there_is_nothing_to_search_for():
-    assert missing_runs("fig6-cookie", LSTM, []) == []
-    assert found_settings("fig6-cookie", ["O6", "OA6"], []) == CANDIDATES["fig6-cookie"][0]
-    assert not neural_figure("fig6-cookie").unfinished
-
-
 def test_the_best_candidate_is_taken_once_all_were_tried():
     first, second, third = (settings_text(one) for one in CANDIDATES["fig6-doors"])
     scores = {first: (0.5, 0.2), second: (0.5, 0.3), third: (0.4, 0.9)}

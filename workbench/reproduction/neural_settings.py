@@ -52,9 +52,14 @@ _DDQN: tuple[dict[str, Any], ...] = (
     {"environments": 16, "batch": 128, "learning_rate": 1e-3, "epsilon": 0.1, "gamma": 0.9},
 )
 
+_HALLWAY: tuple[dict[str, Any], ...] = tuple(
+    {**TUNED_HALLWAY, "environments": environments, "n": n}
+    for environments, n in ((128, 128), (64, 256), (32, 512))
+)
+
 CANDIDATES: dict[str, tuple[dict[str, Any], ...]] = {
-    "fig6-cookie": (TUNED_HALLWAY,),
-    "fig6-keys": (TUNED_HALLWAY,),
+    "fig6-cookie": _HALLWAY,
+    "fig6-keys": _HALLWAY,
     "fig6-doors": _PPO,
     "fig6-memory": _PPO,
     "fig12-cookie": _DDQN,
@@ -105,10 +110,7 @@ def settings_text(settings: dict[str, Any]) -> str:
 def missing_runs(
     figure: str, memory: str, rows: list[SearchRow]
 ) -> list[tuple[dict[str, Any], int]]:
-    """The candidates and seeds that the search has not run yet. With one candidate there is nothing
-    to choose."""
-    if len(CANDIDATES[figure]) == 1:
-        return []
+    """The candidates and seeds that the search has not run yet."""
     have = {
         (row.figure, row.memory, row.settings, row.seed)
         for row in rows
