@@ -45,8 +45,8 @@ SAID = {
         "S7.outperform": "supported",
     },
     "fig6-keys": {
-        "S6.hallway-lstm": "supported",
-        "S6.hallway-solved": "undecided",
+        "S6.hallway-lstm": "contradicted",
+        "S6.hallway-solved": "supported",
         "S1.efficient": "supported",
         "S7.outperform": "supported",
     },
@@ -61,6 +61,10 @@ SAID = {
     "fig12-memory": {"D6.ddqn": "undecided", "D6.td": "supported"},
 }
 """What the record says, by the figures and the ids of the sentences."""
+
+OF_O_AND_OA = ("S6.hallway-solved", "S1.efficient", "S7.outperform")
+"""What the paper says of O6 and OA6 in the hallway. What it says of the LSTM has rows of its
+own."""
 
 STEPS = (
     machine("chosen", "The settings of all cells are what the search chose, on other seeds."),
@@ -109,46 +113,68 @@ def memory_s7(
     statement="Hallway cookie, PPO with our settings, 10 of 30 seeds of each memory and of the "
     "LSTM, by rules written before the runs. PPO with O6 and OA6 solves the hallway: all ten seeds "
     "of each end above 80% of the best pace, at 2.0 cookies in 100 time steps on average, the best "
-    "being 2.2. Both are more sample efficient than the LSTM and outperform it. The settings of "
-    "all were found in trials on one other seed; their discount is 0.999 and their lambda 0.99.",
+    "being 2.2. Both are more sample efficient than the LSTM and outperform it. One search with "
+    "the same candidates chose the settings of the memories and of the LSTM; their discount is "
+    "0.999 and their lambda 0.99.",
     verdict="supported",
-    steps=STEPS[1:],
+    steps=STEPS,
 )
-def cookie(proof: Proof, imagined: tuple[float, float] | None = None) -> Evidence:
+def cookie(
+    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
+) -> Evidence:
     """The rules on the recorded cells of PPO in the hallway with cookies, or on imagined ones."""
-    sentences = ("S6.hallway-solved", "S1.efficient", "S7.outperform")
-    return judged(proof, "fig6-cookie", True, imagined, supported, sentences)
+    return judged(proof, "fig6-cookie", searched, imagined, supported, OF_O_AND_OA)
 
 
 @claim(
     "S6.cookie-lstm",
     place="Sec. 6, Fig. 6",
     statement="Hallway cookie, PPO with an LSTM and our settings, 10 of 30 seeds, by rules "
-    "written before the runs. It is contradicted that it does no better than at random: two seeds "
-    "of ten solve the task, and earn as much as with O6. The other eight are at random. No "
-    "settings were searched for it alone: it has those of the memories.",
+    "written before the runs. It is contradicted that it does no better than at random: five seeds "
+    "of ten learn, and two of them solve the task.",
     verdict="open",
-    steps=STEPS[1:],
+    steps=STEPS,
 )
-def cookie_lstm(proof: Proof, imagined: tuple[float, float] | None = None) -> Evidence:
-    """The rules on the recorded cells of an LSTM in the hallway, or on imagined ones."""
-    return judged(proof, "fig6-cookie", True, imagined, only=("S6.hallway-lstm",))
+def cookie_lstm(
+    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
+) -> Evidence:
+    """The rules on the recorded cells of an LSTM in the hallway with cookies, or on imagined
+    ones."""
+    return judged(proof, "fig6-cookie", searched, imagined, only=("S6.hallway-lstm",))
 
 
 @claim(
     "S6.keys",
     place="Sec. 6, Fig. 6",
-    statement="Hallway keys, PPO with our settings, 10 of 30 seeds of each memory and of the LSTM, "
-    "by rules written before the runs. PPO with an LSTM does no better than at random: no seed of "
-    "ten has learned. O6 and OA6 are more sample efficient than the LSTM and outperform it. "
-    "Whether they solve the task stays undecided: 3 and 4 of 10 seeds end above 80% of the best "
-    "pace, and rewards still rise at the end. The settings are those of S6.cookie.",
+    statement="Hallway keys, PPO with our settings, 10 of 30 seeds of each memory and of the LSTM "
+    "(O6 and OA6: 12), by rules written before the runs. PPO with O6 and OA6 solves the task: all "
+    "seeds of both end above 80% of the best pace, at 1.3 coffees in 100 time steps on average, "
+    "the best being 1.5. Both are more sample efficient than the LSTM and outperform it. The "
+    "settings come from a search like that of S6.cookie.",
     verdict="supported",
-    steps=STEPS[1:],
+    steps=STEPS,
 )
-def keys(proof: Proof, imagined: tuple[float, float] | None = None) -> Evidence:
+def keys(
+    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
+) -> Evidence:
     """The rules on the recorded cells of PPO in the hallway with keys, or on imagined ones."""
-    return judged(proof, "fig6-keys", True, imagined, supported)
+    return judged(proof, "fig6-keys", searched, imagined, supported, OF_O_AND_OA)
+
+
+@claim(
+    "S6.keys-lstm",
+    place="Sec. 6, Fig. 6",
+    statement="Hallway keys, PPO with an LSTM and our settings, 10 of 30 seeds, by rules written "
+    "before the runs. It is contradicted that it does no better than at random: six seeds of ten "
+    "learn, and four of them solve the task.",
+    verdict="open",
+    steps=STEPS,
+)
+def keys_lstm(
+    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
+) -> Evidence:
+    """The rules on the recorded cells of an LSTM in the hallway with keys, or on imagined ones."""
+    return judged(proof, "fig6-keys", searched, imagined, only=("S6.hallway-lstm",))
 
 
 @claim(
@@ -210,9 +236,12 @@ for row in (ddqn_doors, ddqn_cookie, ddqn_memory):
 for row in (doors, memory_s7, ddqn_doors, ddqn_cookie):
     row.twin("settings that were not searched for", guards="chosen", searched=False)
     row.twin("O and OA good, the others not", guards="rules", imagined=(0.9, 0.1))
-keys.twin("O and OA good, the others not", guards="rules", imagined=(0.9, 0.1))
-cookie.twin("O and OA half learned, the others good", guards="rules", imagined=(0.5, 0.9))
-cookie_lstm.twin("an LSTM that learns nothing", guards="rules", imagined=(0.9, 0.0))
+for row in (cookie, cookie_lstm, keys, keys_lstm):
+    row.twin("settings that were not searched for", guards="chosen", searched=False)
+for row in (cookie, keys):
+    row.twin("O and OA half learned, the others good", guards="rules", imagined=(0.5, 0.9))
+for row in (cookie_lstm, keys_lstm):
+    row.twin("an LSTM that learns nothing", guards="rules", imagined=(0.9, 0.0))
 for row in (doors, memory_s7, cookie, keys):
     row.twin("the others good, O and OA not", guards="rules", imagined=(0.1, 0.9))
 

@@ -107,6 +107,8 @@ QUOTES = {
     "random policy",
     "S6.cookie": "PPO with OA6 and O6 memories is able to solve these tasks.",
     "S6.keys": "PPO with OA6 and O6 memories is able to solve these tasks.",
+    "S6.keys-lstm": "we were also unable to get PPO with LSTMs to perform any better than a "
+    "random policy",
     "S6.speedups": "training PPO with an Ok memory was between 1.06 to 9.85 times faster than "
     "training PPO with an LSTM when using CPUs",
     "A1.equivalent": "P' is equivalent to E because both environments generate rewards and "

@@ -325,8 +325,8 @@ proportional to the length of the episode" (Appendix D.3); elsewhere nothing."""
 
 
 TUNED_HALLWAY: dict[str, Any] = {
-    "environments": 128,
-    "n": 128,
+    "environments": 32,
+    "n": 512,
     "learning_rate": 1e-3,
     "minibatches": 16,
     "gamma": 0.999,
