@@ -119,3 +119,12 @@ def test_a_misspelt_name_is_told_the_nearest_of_one_s_own_too():
         augment(tiger(), "stak2")
     with pytest.raises(WorkbenchError, match="there is a family 'stack' already"):
         register(FAMILIES["stack"])
+
+
+def test_a_proposed_name_is_one_of_a_memory():
+    for name, told in (("non5", r" \(did you mean none\?\)"), ("Ob 3", r" \(did you mean O3\?\)")):
+        with pytest.raises(WorkbenchError, match=f"unknown memory '{name}'{told}"):
+            augment(tiger(), name)
+    with pytest.raises(WorkbenchError) as told_nothing:
+        augment(tiger(), "Ok0")  # there is no O0
+    assert "did you mean" not in str(told_nothing.value)

@@ -138,3 +138,8 @@ def test_a_label_of_a_product_is_a_tuple_with_a_part_for_each_factor(label):
     assert Product(two, two).index(("a", "b")) == 1
     with pytest.raises(UnknownLabel):
         Product(two, two).index(label)
+
+
+def test_a_space_shows_six_of_its_members():
+    assert repr(Space(range(6))) == "{0, 1, 2, 3, 4, 5} (6)"
+    assert repr(Space(range(7))) == "{0, 1, 2, 3, 4, 5, ...} (7)"

@@ -10,7 +10,7 @@ from reference_weights import first_visit_q
 from strategies import policies, pomdps
 from toy_tasks import small_task
 
-from pomdps import gravity
+from pomdps import gravity, tiger
 from workbench import (
     POMDP,
     Policy,
@@ -23,6 +23,8 @@ from workbench import (
 )
 from workbench.core import chain
 from workbench.core.errors import TooLarge, WorkbenchError
+from workbench.core.fields import dynamics, field_of
+from workbench.core.learners import Target
 from workbench.core.linear import Solution, share_errors
 from workbench.core.weights import WEIGHTS, Visits, Weighting, _error_of_shares
 from workbench.evaluation.discrepancy import discrepancy_loss, lambda_discrepancy
@@ -188,3 +190,18 @@ def test_shares_of_several_classes_are_known_as_well_as_the_policy(monkeypatch):
     true = evaluate(P, far, exact=True, weights="stationary").visits["left"]
     off = float(1 - Fraction(rough.visits["left"]) / true)
     assert off <= rough.visits_error["left"] < 20 * off
+
+
+def test_discounted_weights_are_finite_though_an_episode_never_ends():
+    for gamma, finite in ((Fraction(9, 10), True), (1, False)):
+        P = tiger().with_gamma(gamma)
+        pi = uniform(P)
+        endless = chain.follow_policy(dynamics(P, field_of(P, pi, False)), pi)
+        assert WEIGHTS["discounted"].is_finite(endless) == finite
+        assert not WEIGHTS["visits"].is_finite(endless)
+
+
+def test_one_step_targets_look_at_one_step_and_have_no_trace():
+    shapes = ((1, 0, True), (2, 0, False), (1, Fraction(1, 2), False))
+    for n, lam, expected in shapes:
+        assert Target(True, n, lam).is_one_step == expected
