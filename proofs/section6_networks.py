@@ -11,7 +11,7 @@ paper's are `workbench reproduce FIGURE --settings paper`. A cell is made again 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from proofs.ledger import Evidence, Proof, claim, machine, open_, supported
@@ -66,31 +66,70 @@ OF_O_AND_OA = ("S6.hallway-solved", "S1.efficient", "S7.outperform")
 """What the paper says of O6 and OA6 in the hallway. What it says of the LSTM has rows of its
 own."""
 
+OF_LSTM = ("S6.hallway-lstm",)
+
 STEPS = (
     machine("chosen", "The settings of all cells are what the search chose, on other seeds."),
     machine("rules", "Each rule, applied to the recorded cells, says what is listed."),
 )
 
 
-@claim(
+Twin = tuple[str, tuple[float, float]]
+"""A false variant in words, and the shares of the best at which O and OA, and the others, end."""
+
+GOOD: Twin = ("O and OA good, the others not", (0.9, 0.1))
+BAD: Twin = ("the others good, O and OA not", (0.1, 0.9))
+HALF: Twin = ("O and OA half learned, the others good", (0.5, 0.9))
+NO_LSTM: Twin = ("an LSTM that learns nothing", (0.9, 0.0))
+
+
+def row(
+    id: str,
+    figure: str,
+    *twins: Twin,
+    place: str,
+    statement: str,
+    verdict: str,
+    only: Sequence[str] | None = None,
+) -> None:
+    """Register what the record says of a figure as a row of the ledger.
+
+    Parameters
+    ----------
+    twins : cells that would say something else.
+    only : the ids of the sentences; None for all of the figure.
+    """
+
+    @claim(id, place=place, statement=statement, verdict=verdict, steps=STEPS)
+    def judge(
+        proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
+    ) -> Evidence:
+        """The rules on the recorded cells of a figure, or on imagined ones."""
+        return judged(proof, figure, searched, imagined, only)
+
+    judge.twin("settings that were not searched for", guards="chosen", searched=False)
+    for what, shares in twins:
+        judge.twin(what, guards="rules", imagined=shares)
+
+
+row(
     "S6.doors",
+    "fig6-doors",
+    GOOD,
+    BAD,
     place="Sec. 6, Fig. 6",
     statement="RedBlueDoors, PPO with our settings, 30 seeds, by rules written before the runs. "
     "O3 and OA3 perform best, are good on all runs (29 of 30 each) and end higher than the LSTM. "
     "About half of the LSTM's runs are poor (10 of 30). Whether they need fewer steps than an "
     "LSTM stays undecided.",
     verdict="supported",
-    steps=STEPS,
 )
-def doors(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of RedBlueDoors, or on imagined ones."""
-    return judged(proof, "fig6-doors", searched, imagined, supported)
 
-
-@claim(
+row(
     "S6.memory",
+    "fig6-memory",
+    GOOD,
+    BAD,
     place="Sec. 6, Fig. 6",
     statement="MemoryS7, PPO with our settings, 30 seeds (the LSTM 10), by rules written before "
     "the runs. It is contradicted that O3 and OA3 perform best and are good on all runs (20 and "
@@ -98,17 +137,13 @@ def doors(
     "LSTM (it ends higher than OA3). About half of the LSTM's runs being poor is supported (2 of "
     "10: the interval holds a half). Whether they need fewer steps than an LSTM stays undecided.",
     verdict="open",
-    steps=STEPS,
 )
-def memory_s7(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of MemoryS7, or on imagined ones."""
-    return judged(proof, "fig6-memory", searched, imagined)
 
-
-@claim(
+row(
     "S6.cookie",
+    "fig6-cookie",
+    HALF,
+    BAD,
     place="Sec. 6, Fig. 6",
     statement="Hallway cookie, PPO with our settings, by rules written before the runs: 30 seeds "
     "of O6 and OA6, 10 of the other memories and of the LSTM. PPO with O6 and OA6 solves the "
@@ -117,34 +152,26 @@ def memory_s7(
     "One search with the same candidates chose the settings of the memories and of the LSTM; their "
     "discount is 0.999 and their lambda 0.99.",
     verdict="supported",
-    steps=STEPS,
+    only=OF_O_AND_OA,
 )
-def cookie(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of PPO in the hallway with cookies, or on imagined ones."""
-    return judged(proof, "fig6-cookie", searched, imagined, supported, OF_O_AND_OA)
 
-
-@claim(
+row(
     "S6.cookie-lstm",
+    "fig6-cookie",
+    NO_LSTM,
     place="Sec. 6, Fig. 6",
     statement="Hallway cookie, PPO with an LSTM and our settings, 10 of 30 seeds, by rules "
     "written before the runs. It is contradicted that it does no better than at random: five seeds "
     "of ten learn, and two of them solve the task.",
     verdict="open",
-    steps=STEPS,
+    only=OF_LSTM,
 )
-def cookie_lstm(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of an LSTM in the hallway with cookies, or on imagined
-    ones."""
-    return judged(proof, "fig6-cookie", searched, imagined, only=("S6.hallway-lstm",))
 
-
-@claim(
+row(
     "S6.keys",
+    "fig6-keys",
+    HALF,
+    BAD,
     place="Sec. 6, Fig. 6",
     statement="Hallway keys, PPO with our settings, by rules written before the runs: 30 seeds of "
     "O6 and OA6, 10 of the other memories and of the LSTM. PPO with O6 and OA6 solves the task: 26 "
@@ -152,50 +179,39 @@ def cookie_lstm(
     "best being 1.5. Both are more sample efficient than the LSTM and outperform it. The settings "
     "come from a search like that of S6.cookie.",
     verdict="supported",
-    steps=STEPS,
+    only=OF_O_AND_OA,
 )
-def keys(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of PPO in the hallway with keys, or on imagined ones."""
-    return judged(proof, "fig6-keys", searched, imagined, supported, OF_O_AND_OA)
 
-
-@claim(
+row(
     "S6.keys-lstm",
+    "fig6-keys",
+    NO_LSTM,
     place="Sec. 6, Fig. 6",
     statement="Hallway keys, PPO with an LSTM and our settings, 10 of 30 seeds, by rules written "
     "before the runs. It is contradicted that it does no better than at random: six seeds of ten "
     "learn, and four of them solve the task.",
     verdict="open",
-    steps=STEPS,
+    only=OF_LSTM,
 )
-def keys_lstm(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of an LSTM in the hallway with keys, or on imagined ones."""
-    return judged(proof, "fig6-keys", searched, imagined, only=("S6.hallway-lstm",))
 
-
-@claim(
+row(
     "D6.doors",
+    "fig12-doors",
+    GOOD,
+    HALF,
     place="App. D.6.2, Fig. 12",
     statement="RedBlueDoors, DDQN with our settings, 10 of 30 seeds. No memory is learned within "
     "1.6 million steps by any of the three settings of the search. So neither sentence can be "
     "judged: that O3 outperforms the other memories, and that TD methods take advantage of O(k) "
     "and OA(k).",
     verdict="open",
-    steps=STEPS,
 )
-def ddqn_doors(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of DDQN on RedBlueDoors, or on imagined ones."""
-    return judged(proof, "fig12-doors", searched, imagined)
 
-
-@claim(
+row(
     "D6.cookie",
+    "fig12-cookie",
+    GOOD,
+    HALF,
     place="App. D.6.2, Fig. 12",
     statement="Hallway cookie, DDQN with our settings, 10 of 30 seeds. No memory is learned within "
     "1.6 million steps by any of the three settings of the search: no seed earns more than random "
@@ -203,47 +219,20 @@ def ddqn_doors(
     "judged: that O3 outperforms the other memories, and that TD methods take advantage of O(k) "
     "and OA(k).",
     verdict="open",
-    steps=STEPS,
 )
-def ddqn_cookie(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of DDQN in the hallway with cookies, or on imagined ones."""
-    return judged(proof, "fig12-cookie", searched, imagined)
 
-
-@claim(
+row(
     "D6.memory",
+    "fig12-memory",
+    BAD,
+    HALF,
     place="App. D.6",
     statement="MemoryS7, which Figure 12 does not show, DDQN with our settings, 10 of 30 seeds, by "
     "rules written before the runs. TD methods take advantage of O(k) and OA(k): O3 and OA3 end "
     "higher than no memory (rewards per episode of 0.80 and 0.79, and 0.40). Whether O3 "
     "outperforms the other memories stays undecided: OA3 ends as high.",
     verdict="supported",
-    steps=STEPS,
 )
-def ddqn_memory(
-    proof: Proof, searched: bool = True, imagined: tuple[float, float] | None = None
-) -> Evidence:
-    """The rules on the recorded cells of DDQN on MemoryS7, or on imagined ones."""
-    return judged(proof, "fig12-memory", searched, imagined, supported)
-
-
-ddqn_memory.twin("settings that were not searched for", guards="chosen", searched=False)
-ddqn_memory.twin("the others good, O and OA not", guards="rules", imagined=(0.1, 0.9))
-for row in (ddqn_doors, ddqn_cookie, ddqn_memory):
-    row.twin("O and OA half learned, the others good", guards="rules", imagined=(0.5, 0.9))
-for row in (doors, memory_s7, ddqn_doors, ddqn_cookie):
-    row.twin("settings that were not searched for", guards="chosen", searched=False)
-    row.twin("O and OA good, the others not", guards="rules", imagined=(0.9, 0.1))
-for row in (cookie, cookie_lstm, keys, keys_lstm):
-    row.twin("settings that were not searched for", guards="chosen", searched=False)
-for row in (cookie, keys):
-    row.twin("O and OA half learned, the others good", guards="rules", imagined=(0.5, 0.9))
-for row in (cookie_lstm, keys_lstm):
-    row.twin("an LSTM that learns nothing", guards="rules", imagined=(0.9, 0.0))
-for row in (doors, memory_s7, cookie, keys):
-    row.twin("the others good, O and OA not", guards="rules", imagined=(0.1, 0.9))
 
 
 def judged(
@@ -251,8 +240,7 @@ def judged(
     name: str,
     searched: bool,
     imagined: tuple[float, float] | None,
-    verdict: Callable[[str, str], Evidence] = open_,
-    only: Sequence[str] | None = None,
+    only: Sequence[str] | None,
 ) -> Evidence:
     """The rules on the cells of a figure: settings first, then each sentence.
 
@@ -275,13 +263,14 @@ def judged(
     }
     other = {id: word for id, word in said.items() if word != SAID[name][id]}
     proof.step("rules", other or None)
-    rows = [list(row[:5]) for row in table_rows(figure, cells)]
+    rows = [list(line[:5]) for line in table_rows(figure, cells)]
     argument = table_text(["memory", "seeds", "reward", "solved", "exact values"], rows)
     usual = Counter(map(len, filter(None, cells.values()))).most_common(1)[0][0]
     others = "".join(f", {m} {len(own)}" for m, own in cells.items() if 0 < len(own) != usual)
     absent = ", ".join(m for m, own in cells.items() if not own)
     told = ", ".join(f"{n} {word}" for word, n in Counter(said.values()).most_common())
-    return verdict(
+    against = any(x == "contradicted" or x.startswith("not learned") for x in said.values())
+    return (open_ if against else supported)(
         f"sentences: {told}; {usual} seeds of each memory{others}"
         + (f"; not run: {absent}" if absent else ""),
         argument,
