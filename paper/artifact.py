@@ -202,7 +202,7 @@ def report(outcomes: Sequence[Outcome], planned: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the parts and write the report; 1 if a part differs."""
+    """Run the parts and write the report. Return 1 if a part differs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("-o", "--out", default="artifact", type=Path, help="a folder")
     parser.add_argument("--only", action="append", choices=[p.name for p in PARTS + BENCHMARKS])
